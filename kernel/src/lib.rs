@@ -1,0 +1,4 @@
+//! The event-sourced kernel of Tadpole.
+
+pub mod event;
+pub mod id;
