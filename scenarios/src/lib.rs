@@ -1,1 +1,3 @@
 //! scenarios
+
+pub mod schema;

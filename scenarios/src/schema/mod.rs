@@ -1,0 +1,114 @@
+//! Scenarios: the file that states a run completely.
+//!
+//! Every number of the recipe is a key with a documented default and a checked range, declared once in `tables/`. A scenario
+//! states what differs from the defaults; what it becomes with every key is what a run keeps.
+//!
+//! ```
+//! use tadpole_scenarios::schema::Scenario;
+//! let scenario = Scenario::parse("seed = 7\n[curriculum]\nbatch = 64\n", "short.toml")?;
+//! assert_eq!(scenario.curriculum.batch, 64);
+//! assert_eq!(Scenario::parse(&scenario.to_toml(), "resolved")?, scenario);
+//! # Ok::<(), tadpole_scenarios::schema::ScenarioError>(())
+//! ```
+
+mod admission;
+mod check;
+mod consistency;
+mod document;
+mod error;
+mod logarithm;
+mod table;
+mod tables;
+mod value;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+mod tests;
+
+pub use admission::{Admission, Distance, LastAdmission};
+pub use document::Override;
+pub use error::{Complaint, Location, ScenarioError};
+pub use tables::*;
+
+use check::{Anything, Name};
+use table::{Table, Writer, keys};
+
+keys! {
+    /// A run, completely stated.
+    pub struct Scenario {
+        /// Name of the scenario, for people and directories; no part of the run's identity.
+        name: String = String::from("scenario"), Name;
+        /// The run seed: every random number of the run follows from it.
+        seed: u64 = 1, 0..=9_223_372_036_854_775_807;
+        /// Training iterations.
+        iterations: u32 = 5, 1..=100_000;
+        /// The base policy.
+        policy: Policy = Policy::default(), Anything;
+        /// The raw distribution of tasks.
+        world: WorldSpec = WorldSpec::default(), Anything;
+        /// What a policy sees.
+        harness: Harness = Harness::default(), Anything;
+        /// Where tools act.
+        sandbox: Sandbox = Sandbox::default(), Anything;
+        /// Who makes candidate tasks.
+        generator: Generator = Generator::default(), Anything;
+        /// How candidates become tasks.
+        curriculum: Curriculum = Curriculum::default(), Anything;
+        /// How training trajectories are sampled.
+        rollout: Rollout = Rollout::default(), Anything;
+        /// What an episode is worth.
+        reward: Reward = Reward::default(), Anything;
+        /// How the policy learns.
+        update: Update = Update::default(), Anything;
+        /// How policies are measured.
+        evaluation: Evaluation = Evaluation::default(), Anything;
+        /// What a run keeps.
+        log: Log = Log::default(), Anything;
+        /// How fast it goes.
+        exec: Exec = Exec::default(), Anything;
+    }
+}
+
+impl Scenario {
+    /// Reads and checks a scenario; `name` is the file's name, for messages.
+    pub fn parse(text: &str, name: &str) -> Result<Self, ScenarioError> {
+        Self::parse_with(text, name, &[])
+    }
+
+    /// Reads and checks a scenario with `overrides` laid over the file.
+    pub fn parse_with(text: &str, name: &str, overrides: &[Override]) -> Result<Self, ScenarioError> {
+        let refuse = |faults| ScenarioError::new(faults, name, text, overrides);
+        let mut document = document::parse(text).map_err(|fault| refuse(vec![fault]))?;
+        let mut faults = Vec::new();
+        if !overrides.is_empty() {
+            let defaults =
+                document::parse(&Self::default().to_toml()).map_err(|fault| refuse(vec![fault]))?;
+            let apply = |(index, change)| document.apply(index, change, &defaults).err();
+            faults.extend(overrides.iter().enumerate().filter_map(apply));
+        }
+        let scenario: Option<Self> = table::read_table(&document, "", &mut faults);
+        let Some(scenario) = scenario.filter(|_| faults.is_empty()) else { return Err(refuse(faults)) };
+        consistency::check(&scenario, &document, &mut faults);
+        if faults.is_empty() { Ok(scenario) } else { Err(refuse(faults)) }
+    }
+
+    /// The scenario as resolved: every key, always in the same order.
+    pub fn to_toml(&self) -> String {
+        let mut out = Writer::new(false);
+        self.write_fields(&mut out);
+        out.finish()
+    }
+
+    /// What the run's identity covers: the resolved scenario without its name and without `[exec]`.
+    pub fn semantic_bytes(&self) -> Vec<u8> {
+        let anonymous = Self { name: Self::default().name, exec: Exec::default(), ..self.clone() };
+        anonymous.to_toml().into_bytes()
+    }
+
+    /// Every key with its meaning, default and range, as a scenario that can be parsed.
+    pub fn print_defaults() -> String {
+        let mut out = Writer::new(true);
+        Self::default().write_fields(&mut out);
+        out.finish()
+    }
+}
