@@ -96,6 +96,8 @@ impl<T, C: Check<T>> Check<Vec<T>> for Each<C> {
     }
 
     fn describe(&self) -> String {
-        format!("{} to {} entries, each {}", self.0.start(), self.0.end(), self.1.describe())
+        let each = self.1.describe();
+        let joint = if each.is_empty() { "" } else { ", each " };
+        format!("{} to {} entries{joint}{each}", self.0.start(), self.0.end())
     }
 }

@@ -10,16 +10,17 @@ use super::{LastAdmission, Scenario};
 pub(crate) fn check(scenario: &Scenario, document: &Node, faults: &mut Vec<Fault>) {
     let mut report = Report { document, faults };
     policy(scenario, &mut report);
-    world(scenario, &mut report);
+    world(&scenario.world, &mut report);
     curriculum(scenario, &mut report);
     update(scenario, &mut report);
     reward(scenario, &mut report);
     evaluation(scenario, &mut report);
 }
 
-struct Report<'a> {
-    document: &'a Node,
-    faults: &'a mut Vec<Fault>,
+/// Collects inconsistencies.
+pub(crate) struct Report<'a> {
+    pub(crate) document: &'a Node,
+    pub(crate) faults: &'a mut Vec<Fault>,
 }
 
 impl Report<'_> {
@@ -33,7 +34,8 @@ impl Report<'_> {
         self.faults.push(Fault { place, key, reason, help: help.to_owned() });
     }
 
-    fn require(&mut self, holds: bool, keys: &[&str], reason: impl FnOnce() -> String, help: &str) {
+    /// Complains unless it `holds`.
+    pub(crate) fn require(&mut self, holds: bool, keys: &[&str], reason: impl FnOnce() -> String, help: &str) {
         if !holds {
             self.refuse(keys, reason(), help);
         }
@@ -48,18 +50,7 @@ fn policy(scenario: &Scenario, report: &mut Report<'_>) {
         || format!("source = \"{}\" and path = \"{path}\" do not go together", source.as_str()),
         "give a path with source = \"file\", and only then",
     );
-    report.require(
-        shape.heads.is_multiple_of(shape.kv_heads),
-        &["policy.shape.kv_heads", "policy.shape.heads"],
-        || format!("{} key-value heads do not divide {} query heads", shape.kv_heads, shape.heads),
-        "each key-value head serves the same number of query heads",
-    );
-    report.require(
-        shape.head_dim.is_multiple_of(2),
-        &["policy.shape.head_dim"],
-        || format!("{} is odd", shape.head_dim),
-        "rotary positions turn pairs: make it even",
-    );
+    self::shape(shape, "policy.shape", report);
     report.require(
         *source != PolicySource::Random || scenario.harness.context <= shape.context,
         &["harness.context", "policy.shape.context"],
@@ -73,8 +64,26 @@ fn policy(scenario: &Scenario, report: &mut Report<'_>) {
     );
 }
 
-fn world(scenario: &Scenario, report: &mut Report<'_>) {
-    let strata = &scenario.world.strata;
+/// A policy's shape, at `path`.
+pub(crate) fn shape(shape: &Shape, path: &str, report: &mut Report<'_>) {
+    let key = |name: &str| format!("{path}.{name}");
+    report.require(
+        shape.heads.is_multiple_of(shape.kv_heads),
+        &[&key("kv_heads"), &key("heads")],
+        || format!("{} key-value heads do not divide {} query heads", shape.kv_heads, shape.heads),
+        "each key-value head serves the same number of query heads",
+    );
+    report.require(
+        shape.head_dim.is_multiple_of(2),
+        &[&key("head_dim")],
+        || format!("{} is odd", shape.head_dim),
+        "rotary positions turn pairs: make it even",
+    );
+}
+
+/// `[world]`.
+pub(crate) fn world(world: &WorldSpec, report: &mut Report<'_>) {
+    let strata = &world.strata;
     for (index, stratum) in strata.iter().enumerate() {
         let key = |name: &str| format!("world.strata.{index}.{name}");
         report.require(

@@ -16,7 +16,9 @@ mod check;
 mod consistency;
 mod document;
 mod error;
+mod load;
 mod logarithm;
+mod pretrain;
 mod table;
 mod tables;
 mod value;
@@ -28,10 +30,11 @@ mod tests;
 pub use admission::{Admission, Distance, LastAdmission};
 pub use document::Override;
 pub use error::{Complaint, Location, ScenarioError};
+pub use pretrain::{Demonstrations, Optimiser, PretrainScenario, Stage, TokenizerText};
 pub use tables::*;
 
 use check::{Anything, Name};
-use table::{Table, Writer, keys};
+use table::keys;
 
 keys! {
     /// A run, completely stated.
@@ -77,26 +80,12 @@ impl Scenario {
 
     /// Reads and checks a scenario with `overrides` laid over the file.
     pub fn parse_with(text: &str, name: &str, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        let refuse = |faults| ScenarioError::new(faults, name, text, overrides);
-        let mut document = document::parse(text).map_err(|fault| refuse(vec![fault]))?;
-        let mut faults = Vec::new();
-        if !overrides.is_empty() {
-            let defaults =
-                document::parse(&Self::default().to_toml()).map_err(|fault| refuse(vec![fault]))?;
-            let apply = |(index, change)| document.apply(index, change, &defaults).err();
-            faults.extend(overrides.iter().enumerate().filter_map(apply));
-        }
-        let scenario: Option<Self> = table::read_table(&document, "", &mut faults);
-        let Some(scenario) = scenario.filter(|_| faults.is_empty()) else { return Err(refuse(faults)) };
-        consistency::check(&scenario, &document, &mut faults);
-        if faults.is_empty() { Ok(scenario) } else { Err(refuse(faults)) }
+        load::load(text, name, overrides, consistency::check)
     }
 
     /// The scenario as resolved: every key, always in the same order.
     pub fn to_toml(&self) -> String {
-        let mut out = Writer::new(false);
-        self.write_fields(&mut out);
-        out.finish()
+        load::resolved(self)
     }
 
     /// What the run's identity covers: the resolved scenario without its name and without `[exec]`.
@@ -107,8 +96,6 @@ impl Scenario {
 
     /// Every key with its meaning, default and range, as a scenario that can be parsed.
     pub fn print_defaults() -> String {
-        let mut out = Writer::new(true);
-        Self::default().write_fields(&mut out);
-        out.finish()
+        load::documented::<Self>()
     }
 }

@@ -28,6 +28,9 @@ pub(crate) struct About<'a> {
     pub(crate) range: &'a str,
 }
 
+/// The reason of a key that does not exist.
+pub(crate) const UNKNOWN: &str = "unknown key";
+
 /// Reads a table and refuses keys that it does not have.
 pub(crate) fn read_table<T: Table>(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<T> {
     let Tree::Table(fields) = &node.value else {
@@ -41,7 +44,7 @@ pub(crate) fn read_table<T: Table>(node: &Node, path: &str, faults: &mut Vec<Fau
                 Some(name) => format!("did you mean `{name}`?"),
                 None => String::new(),
             };
-            let reason = "unknown key".to_owned();
+            let reason = UNKNOWN.to_owned();
             faults.push(Fault { place: field.key.clone(), key: join(path, key), reason, help });
         }
     }
@@ -64,7 +67,15 @@ pub(crate) fn read_key<V: Value, C: Check<V>>(
         }
         return default;
     };
-    let Some(value) = V::read(&field.node, &path, faults) else { return default };
+    let found = faults.len();
+    let Some(value) = V::read(&field.node, &path, faults) else {
+        // A value of the wrong kind is told what would have been right.
+        for fault in faults.iter_mut().skip(found).filter(|fault| fault.help.is_empty() && fault.key == path) {
+            let range = check.describe();
+            fault.help = if range.is_empty() { range } else { format!("allowed: {range}") };
+        }
+        return default;
+    };
     if check.allows(&value) {
         return value;
     }
