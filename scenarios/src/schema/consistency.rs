@@ -5,6 +5,7 @@ use super::error::Fault;
 use super::logarithm::{LN_ERROR, ln};
 use super::tables::*;
 use super::{LastAdmission, Scenario};
+use crate::world::WorldSpec;
 
 /// Finds every inconsistency of a scenario whose keys are all in range.
 pub(crate) fn check(scenario: &Scenario, document: &Node, faults: &mut Vec<Fault>) {
@@ -35,7 +36,13 @@ impl Report<'_> {
     }
 
     /// Complains unless it `holds`.
-    pub(crate) fn require(&mut self, holds: bool, keys: &[&str], reason: impl FnOnce() -> String, help: &str) {
+    pub(crate) fn require(
+        &mut self,
+        holds: bool,
+        keys: &[&str],
+        reason: impl FnOnce() -> String,
+        help: &str,
+    ) {
         if !holds {
             self.refuse(keys, reason(), help);
         }
@@ -81,41 +88,12 @@ pub(crate) fn shape(shape: &Shape, path: &str, report: &mut Report<'_>) {
     );
 }
 
-/// `[world]`.
+/// `[world]`, which checks itself.
 pub(crate) fn world(world: &WorldSpec, report: &mut Report<'_>) {
-    let strata = &world.strata;
-    for (index, stratum) in strata.iter().enumerate() {
-        let key = |name: &str| format!("world.strata.{index}.{name}");
-        report.require(
-            strata[..index].iter().all(|earlier| earlier.name != stratum.name),
-            &[&key("name")],
-            || format!("`{}` is the name of an earlier stratum", stratum.name),
-            "names are unique",
-        );
-        for (name, (low, high), most) in
-            [("functions", stratum.functions, 12), ("modules", stratum.modules, 3)]
-        {
-            report.require(
-                1 <= low && low <= high && high <= most,
-                &[&key(name)],
-                || format!("[{low}, {high}] is no range from 1 to {most}"),
-                "write the fewest, then the most",
-            );
-        }
-        report.require(
-            stratum.levels.iter().all(|weight| (0.0..=1e6).contains(weight))
-                && stratum.levels.iter().any(|weight| *weight > 0.0),
-            &[&key("levels")],
-            || "the weights must be from 0 to 1e6, and not all 0".into(),
-            "give at least one level a weight",
-        );
+    if let Err(error) = world.check() {
+        let field = error.field.replace("[]", "").replace('[', ".").replace(']', "");
+        report.refuse(&[&format!("world.{field}"), "world.strata"], error.reason, "");
     }
-    report.require(
-        strata.iter().any(|stratum| stratum.weight > 0.0),
-        &["world.strata"],
-        || "all weights are 0".into(),
-        "give at least one stratum a weight",
-    );
 }
 
 fn curriculum(scenario: &Scenario, report: &mut Report<'_>) {

@@ -24,7 +24,6 @@ mod tables;
 mod value;
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 mod tests;
 
 pub use admission::{Admission, Distance, LastAdmission};
@@ -33,6 +32,7 @@ pub use error::{Complaint, Location, ScenarioError};
 pub use pretrain::{Demonstrations, Optimiser, PretrainScenario, Stage, TokenizerText};
 pub use tables::*;
 
+use crate::world::WorldSpec;
 use check::{Anything, Name};
 use table::keys;
 

@@ -4,7 +4,8 @@ use super::check::{Above, Anything, Below, Length, Name};
 use super::document::{Node, Override};
 use super::error::{Fault, ScenarioError};
 use super::table::{Table, keys};
-use super::{Exec, Harness, Shape, WorldSpec, consistency, load};
+use super::{Exec, Harness, Shape, consistency, load};
+use crate::world::WorldSpec;
 
 keys! {
     /// The making of a base policy, completely stated.
@@ -153,13 +154,23 @@ fn check(scenario: &PretrainScenario, document: &Node, faults: &mut Vec<Fault>) 
     report.require(
         scenario.tokenizer.vocab == scenario.shape.vocab,
         &["shape.vocab", "tokenizer.vocab"],
-        || format!("the policy knows {} tokens, the tokenizer {}", scenario.shape.vocab, scenario.tokenizer.vocab),
+        || {
+            format!(
+                "the policy knows {} tokens, the tokenizer {}",
+                scenario.shape.vocab, scenario.tokenizer.vocab
+            )
+        },
         "make shape.vocab and tokenizer.vocab equal",
     );
     report.require(
         scenario.harness.context <= scenario.shape.context,
         &["harness.context", "shape.context"],
-        || format!("{} tokens do not fit the policy's context of {}", scenario.harness.context, scenario.shape.context),
+        || {
+            format!(
+                "{} tokens do not fit the policy's context of {}",
+                scenario.harness.context, scenario.shape.context
+            )
+        },
         "lower harness.context or raise shape.context",
     );
     report.require(

@@ -70,7 +70,8 @@ pub(crate) fn read_key<V: Value, C: Check<V>>(
     let found = faults.len();
     let Some(value) = V::read(&field.node, &path, faults) else {
         // A value of the wrong kind is told what would have been right.
-        for fault in faults.iter_mut().skip(found).filter(|fault| fault.help.is_empty() && fault.key == path) {
+        for fault in faults.iter_mut().skip(found).filter(|fault| fault.help.is_empty() && fault.key == path)
+        {
             let range = check.describe();
             fault.help = if range.is_empty() { range } else { format!("allowed: {range}") };
         }
