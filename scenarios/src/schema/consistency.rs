@@ -3,8 +3,7 @@
 use super::document::{Node, Place};
 use super::error::Fault;
 use super::logarithm::{LN_ERROR, ln};
-use super::tables::*;
-use super::{LastAdmission, Scenario};
+use super::{GeneratorKind, LastAdmission, Policy, PolicySource, Scenario, Shape, Split, When};
 use crate::world::WorldSpec;
 
 /// Finds every inconsistency of a scenario whose keys are all in range.

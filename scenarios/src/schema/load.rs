@@ -25,7 +25,9 @@ pub(crate) fn load<T: Table>(
     match table {
         Some(table) if faults.is_empty() => Ok(table),
         _ => {
-            faults.iter_mut().for_each(|fault| point_home(fault, &defaults));
+            for fault in &mut faults {
+                point_home(fault, &defaults);
+            }
             Err(refuse(faults))
         }
     }

@@ -1,9 +1,9 @@
 //! Natural logarithms for checks at load: plain IEEE operations in one order, so that a scenario is refused everywhere or nowhere.
 
+use std::f64::consts::LN_2;
+
 /// Bound of the absolute error of [`ln`] for arguments from 1 to 2^32.
 pub(crate) const LN_ERROR: f64 = 1e-12;
-
-const LN_2: f64 = 0.693_147_180_559_945_3;
 
 /// `ln(over / under)` for `over >= under > 0`, within [`LN_ERROR`].
 pub(crate) fn ln(over: u32, under: u32) -> f64 {
@@ -24,16 +24,18 @@ pub(crate) fn ln(over: u32, under: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::LN_10;
+
     use super::*;
 
     #[test]
     fn logarithms_agree_with_known_values() {
         let known = [
             (1, 1, 0.0),
-            (2, 1, 0.693_147_180_559_945_3),
+            (2, 1, LN_2),
             (3, 2, 0.405_465_108_108_164_4),
             (448, 64, 1.945_910_149_055_313_3),
-            (10, 1, 2.302_585_092_994_046),
+            (10, 1, LN_10),
             (1_048_576, 1, 13.862_943_611_198_906),
             (u32::MAX, 1, 22.180_709_777_685_42),
         ];

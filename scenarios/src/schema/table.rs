@@ -120,7 +120,7 @@ impl Writer {
                 comment(&mut self.leaves, &[&format!(" Allowed: {}.", about.range)]);
             }
         }
-        self.leaves.push_str(&format!("{key} = {value}\n"));
+        self.leaves.extend([key, " = ", value, "\n"]);
     }
 
     /// Writes a table under its header.
@@ -129,7 +129,7 @@ impl Writer {
         self.tables.push_str(&text);
     }
 
-    /// Writes a list of tables. Documentation goes with the first entry; an empty list is shown as a comment.
+    /// Writes a list of tables, of which every list has at least one. Documentation goes with the first.
     pub(crate) fn list<T: Table>(&mut self, key: &str, list: &[T], about: &About<'_>) {
         if self.documented {
             self.tables.push('\n');
@@ -138,18 +138,9 @@ impl Writer {
                 comment(&mut self.tables, &[&format!(" Allowed: {}.", about.range)]);
             }
         }
-        if list.is_empty() && self.documented {
-            let text = self.section(key, ("[[", "]]"), &T::defaults(), true);
-            let lines: Vec<String> =
-                text.lines().skip(1).map(|line| format!("# {line}").trim_end().to_owned()).collect();
-            self.tables.push_str(&format!("{}\n", lines.join("\n")));
-        }
         for (index, item) in list.iter().enumerate() {
             let text = self.section(key, ("[[", "]]"), item, self.documented && index == 0);
             self.tables.push_str(&text);
-        }
-        if list.is_empty() && !self.documented {
-            self.leaves.push_str(&format!("{key} = []\n"));
         }
     }
 
@@ -167,7 +158,7 @@ impl Writer {
         if documented {
             comment(&mut text, T::ABOUT);
         }
-        text.push_str(&format!("{open}{}{close}\n", inner.path));
+        text.extend([open, &inner.path, close, "\n"]);
         text + &inner.finish()
     }
 }

@@ -33,7 +33,7 @@ keys! {
     pub struct Harness {
         /// The harness: "leaf" offers Read, Write, Edit, Glob and Bash, and ends at the first turn without a call.
         kind: HarnessKind = HarnessKind::Leaf, Anything;
-        /// How tool calls are spelled: "hermes" is JSON in <tool_call> tags.
+        /// How tool calls are spelled: "hermes" is JSON in `<tool_call>` tags.
         codec: Codec = Codec::Hermes, Anything;
         /// Turns of an episode. More than 8 gained one point of solve rate at 14.
         max_turns: u32 = 8, 1..=1_000;

@@ -29,7 +29,7 @@ keys! {
     pub struct HeldOutSet {
         /// Its name, unique in the scenario.
         name: String = String::new(), Name;
-        /// "unseen_parameters": parameters that never train, of templates that do; "unseen_templates": templates that never
+        /// `unseen_parameters`: parameters that never train, of templates that do; `unseen_templates`: templates that never
         /// train.
         split: Split = Split::UnseenParameters, Anything;
         /// Seed of the draw. It is apart from the run seed, so that runs with different seeds are measured on the same tasks.

@@ -45,19 +45,19 @@ keys! {
         updates: u32 = 16, 1..=65_536;
         /// Passes over the batch with the same trajectories; more than 1 only with `curriculum.train_on_calibration`.
         epochs: u32 = 1, 1..=64;
-        /// Learning rate of AdamW. Small and constant lets all iterations gain; 8e-4 unlearns noise in one and then stalls.
+        /// Learning rate of `AdamW`. Small and constant lets all iterations gain; 8e-4 unlearns noise in one and then stalls.
         learning_rate: f32 = 1.5e-4, Above(0.0, 1.0);
         /// Updates at the start of each iteration over which the learning rate rises linearly to its value.
         warmup: u32 = 0, 0..=65_536;
         /// Factor on the learning rate from one iteration to the next.
         decay: f32 = 1.0, Above(0.0, 1.0);
-        /// AdamW: decay of the first moment.
+        /// `AdamW`: decay of the first moment.
         beta1: f32 = 0.9, Below(0.0, 1.0);
-        /// AdamW: decay of the second moment.
+        /// `AdamW`: decay of the second moment.
         beta2: f32 = 0.95, Below(0.0, 1.0);
-        /// AdamW: added to the root of the second moment.
+        /// `AdamW`: added to the root of the second moment.
         epsilon: f32 = 1e-8, Above(0.0, 1.0);
-        /// AdamW: decoupled weight decay.
+        /// `AdamW`: decoupled weight decay.
         weight_decay: f32 = 0.0, 0.0..=1.0;
         /// Largest norm of the whole gradient.
         clip: f32 = 1.0, Above(0.0, 1e6);
