@@ -60,6 +60,19 @@ impl<T: PartialOrd + Debug> Check<T> for Below<T> {
     }
 }
 
+/// A multiple of the first within the second.
+pub(crate) struct Multiple(pub(crate) u32, pub(crate) RangeInclusive<u32>);
+
+impl Check<u32> for Multiple {
+    fn allows(&self, value: &u32) -> bool {
+        value.is_multiple_of(self.0) && self.1.contains(value)
+    }
+
+    fn describe(&self) -> String {
+        format!("a multiple of {} from {} to {}", self.0, self.1.start(), self.1.end())
+    }
+}
+
 /// A name that may stand in file names and tables: letters, digits, `-` and `_`, 1 to 64 of them.
 pub(crate) struct Name;
 

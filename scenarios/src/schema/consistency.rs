@@ -79,12 +79,6 @@ pub(crate) fn shape(shape: &Shape, path: &str, report: &mut Report<'_>) {
         || format!("{} key-value heads do not divide {} query heads", shape.kv_heads, shape.heads),
         "each key-value head serves the same number of query heads",
     );
-    report.require(
-        shape.head_dim.is_multiple_of(2),
-        &[&key("head_dim")],
-        || format!("{} is odd", shape.head_dim),
-        "rotary positions turn pairs: make it even",
-    );
 }
 
 /// `[world]`, which checks itself.

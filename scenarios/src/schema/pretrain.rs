@@ -84,6 +84,8 @@ keys! {
         muon_rate: f32 = 0.02, Above(0.0, 1.0);
         /// Momentum of Muon.
         muon_momentum: f32 = 0.95, Below(0.0, 1.0);
+        /// Newton-Schulz steps of Muon.
+        newton_steps: u32 = 5, 1..=32;
         /// Learning rate of `AdamW`.
         adamw_rate: f32 = 4e-3, Above(0.0, 1.0);
         /// `AdamW`: decay of the first moment.

@@ -188,7 +188,7 @@ fn keys_that_contradict_one_another_are_refused() {
     check("[curriculum]\nadmission = \"0 <= p < 1/9\"", 2, "curriculum.admission", "admits no k of 8");
     check("[generator]\nkind = \"process\"", 2, "generator.command", "command");
     check("[policy]\nsource = \"file\"", 2, "policy.path", "path");
-    check("[policy.shape]\nhead_dim = 33", 2, "policy.shape.head_dim", "odd");
+    check("[policy.shape]\nhead_dim = 33", 2, "policy.shape.head_dim", "a multiple of 32");
     check("[policy.shape]\nkv_heads = 2", 2, "policy.shape.kv_heads", "divide");
     check("[[evaluation.sets]]\nname = \"a\"\npass_at = [1, 8]", 3, "evaluation.sets.0.pass_at", "pass@8");
     check(

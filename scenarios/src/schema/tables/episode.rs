@@ -13,6 +13,16 @@ choice! {
 }
 
 choice! {
+    /// How much the harness says.
+    pub enum Style {
+        /// As a policy that was trained on the tools needs it, with a few hundred tokens for everything.
+        Terse = "terse",
+        /// As a real model needs it: instructions, tool schemas, every section of a result.
+        Full = "full",
+    }
+}
+
+choice! {
     /// How tool calls are spelled.
     pub enum Codec {
         /// JSON in `<tool_call>` tags.
@@ -33,6 +43,8 @@ keys! {
     pub struct Harness {
         /// The harness: "leaf" offers Read, Write, Edit, Glob and Bash, and ends at the first turn without a call.
         kind: HarnessKind = HarnessKind::Leaf, Anything;
+        /// How much it says: "terse" has no system prompt and no empty headings, "full" is for real models.
+        style: Style = Style::Terse, Anything;
         /// How tool calls are spelled: "hermes" is JSON in `<tool_call>` tags.
         codec: Codec = Codec::Hermes, Anything;
         /// Turns of an episode. More than 8 gained one point of solve rate at 14.
@@ -43,12 +55,12 @@ keys! {
         context: u32 = 448, 16..=1_048_576;
         /// Tool calls of one turn that are run; further ones are answered with an error.
         max_calls: u32 = 4, 1..=64;
-        /// Characters of a Read result before it is cut.
-        read_characters: u32 = 20_000, 16..=1_000_000;
-        /// Paths of a Glob result before it is cut.
-        glob_paths: u32 = 1_000, 1..=100_000;
-        /// Characters of a Bash result, output and errors each, before it is cut.
-        bash_characters: u32 = 30_000, 16..=1_000_000;
+        /// Characters of a Read result before it is cut. Real models get 20,000.
+        read_characters: u32 = 700, 16..=1_000_000;
+        /// Paths of a Glob result before it is cut. Real models get 1,000.
+        glob_paths: u32 = 20, 1..=100_000;
+        /// Characters of a Bash result before it is cut. Real models get 30,000.
+        bash_characters: u32 = 500, 16..=1_000_000;
     }
 }
 

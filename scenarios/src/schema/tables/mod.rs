@@ -9,7 +9,7 @@ mod policy;
 mod world;
 
 pub use curriculum::{Curriculum, Generator, GeneratorKind};
-pub use episode::{Codec, Harness, HarnessKind, Sandbox, SandboxKind};
+pub use episode::{Codec, Harness, HarnessKind, Sandbox, SandboxKind, Style};
 pub use evaluation::{Evaluation, HeldOutSet, When};
 pub use exec::{Device, Exec, Isa, Keep, Log, ProgressKind};
 pub use learning::{Deviation, Divergence, Length as LengthPenalty, Reward, Rollout, Update};
