@@ -6,5 +6,5 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking"))]
 
 pub mod draws;
-
+pub mod repository;
 pub mod world;
