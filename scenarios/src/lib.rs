@@ -7,5 +7,6 @@
 
 pub mod assets;
 pub mod draws;
+pub mod repository;
 pub mod schema;
 pub mod world;

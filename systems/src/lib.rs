@@ -1,1 +1,4 @@
 //! systems
+
+pub mod interpreter;
+pub mod sandbox;
