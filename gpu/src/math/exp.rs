@@ -3,7 +3,7 @@
 use super::lane::{Lane, horner, power_of_two, round_scaled};
 
 /// `log2(e)`.
-const LOG2_E: f32 = 1.442_695;
+const LOG2_E: f32 = core::f32::consts::LOG2_E;
 /// `ln(2)` cut after 16 bits, so that its product with a small integer is exact, and the rest.
 const LN2_HIGH: f32 = 0.693_145_75;
 const LN2_LOW: f32 = 1.428_606_8e-6;
@@ -13,7 +13,7 @@ const TAIL: [f32; 5] = [0.001_384_043, 0.008_369_35, 0.041_668_084, 0.166_665_15
 const LOWEST: f32 = -104.0;
 const HIGHEST: f32 = 89.0;
 
-/// `e^x`; 0 for `-inf`, `inf` for arguments above 88.722_83, subnormal results rounded once.
+/// `e^x`; 0 for `-inf`, `inf` for arguments above 88.72, subnormal results rounded once.
 ///
 /// `x = n ln 2 + r`; `e^x = 2^n e^r`. The power of two is applied in two factors, of which the first is exact.
 #[inline(always)]

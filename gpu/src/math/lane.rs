@@ -1,4 +1,5 @@
 //! What a number type must do for the elementary functions to be written over it.
+#![expect(clippy::return_self_not_must_use, reason = "operators: their results are their only effect")]
 
 /// One `f32`, or several side by side that are treated alike.
 ///

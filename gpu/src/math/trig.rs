@@ -11,7 +11,7 @@ const HALF_PI_LOW: f32 = -1.715_124_5e-15;
 /// `(sin r - r) / r^3` in `r^2` for `|r| <= pi/4`, highest power first; relative error `2^-27.9`.
 const SINE: [f32; 3] = [-0.000_195_178_97, 0.008_332_187, -0.166_666_55];
 /// `(cos r - 1 + r^2/2) / r^4` in `r^2` for `|r| <= pi/4`, highest power first; relative error `2^-33`.
-const COSINE: [f32; 3] = [2.443_232_7e-5, -0.001_388_730_9, 0.041_666_646];
+const COSINE: [f32; 3] = [2.443_232_7e-5, -0.001_388_731, 0.041_666_646];
 
 /// The sine of `x` radians, good for `|x| <= 1e5`; an odd function, bit by bit.
 #[inline(always)]
