@@ -31,6 +31,7 @@ fn main() {
     std::fs::remove_dir_all(directory).expect("it was created above");
     for reference in ulp::REFERENCES {
         let (error, at) = reference.worst(1);
-        println!("{:8} worst error {error:.4} {} at {at:e}", reference.name, reference.unit());
+        let (name, unit, stated) = (reference.name, reference.unit(), reference.stated);
+        println!("{name:8} worst error {error:.4e} {unit} at {at:e}, stated {stated:e}");
     }
 }

@@ -1,3 +1,5 @@
 //! gpu
 
+pub mod dppo;
 pub mod math;
+pub mod sample;

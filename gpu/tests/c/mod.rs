@@ -6,8 +6,11 @@ use std::process::{Command, Stdio};
 
 use tadpole_gpu::math;
 
-/// The functions under comparison, by their names in `math.c`.
-pub(crate) const FUNCTIONS: [(&str, fn(f32) -> f32); 6] = [
+/// A name in `math.c` and the function that must have its bits.
+pub(crate) type Pair = (&'static str, fn(f32) -> f32);
+
+/// The functions under comparison, each with its name in `math.c`.
+pub(crate) const FUNCTIONS: [Pair; 6] = [
     ("exp", math::exp::<f32>),
     ("ln", math::ln::<f32>),
     ("sin", math::sin::<f32>),
@@ -37,7 +40,7 @@ pub(crate) fn compile(directory: &Path, flags: &[&str]) -> PathBuf {
 /// the first argument that differs with both results, NaNs counting as equal.
 pub(crate) fn first_difference(
     program: &Path,
-    (name, function): (&str, fn(f32) -> f32),
+    (name, function): Pair,
     first: u32,
     count: u64,
     stride: u32,
