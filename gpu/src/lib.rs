@@ -1,1 +1,3 @@
 //! gpu
+pub mod shape;
+pub mod weights;
