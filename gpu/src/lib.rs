@@ -1,3 +1,9 @@
 //! gpu
+
+pub mod dppo;
+pub mod gemm;
+pub mod math;
+pub mod sample;
 pub mod shape;
+pub mod vector;
 pub mod weights;

@@ -73,7 +73,7 @@ pub(crate) trait V16: Lane {
         lanes[0]
     }
 
-    /// The largest lane by the same tree; lanes that are NaN may or may not be seen.
+    /// The largest lane by the same tree, of equal ones the earlier; lanes that are NaN may or may not be seen.
     #[inline(always)]
     fn largest(self) -> f32 {
         let mut lanes = self.to_array();
@@ -81,7 +81,7 @@ pub(crate) trait V16: Lane {
         while width > 0 {
             for lane in 0..width {
                 let (a, b) = (lanes[lane], lanes[lane + width]);
-                lanes[lane] = if a > b { a } else { b };
+                lanes[lane] = if b > a { b } else { a };
             }
             width /= 2;
         }
