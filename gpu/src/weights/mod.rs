@@ -12,6 +12,8 @@ use crate::shape::{ModelShape, ShapeError};
 use thiserror::Error;
 
 pub use init::Initial;
+#[cfg(test)]
+pub(crate) use init::tests::words as test_words;
 pub(crate) use layout::LayerTensor;
 pub use layout::{Role, TensorSpec};
 pub use tensors::Precision;
