@@ -37,14 +37,14 @@ pub mod name {
 /// The system that decides next; `None` once the run is over.
 #[must_use]
 pub fn next(world: &WorldView<'_>, recipe: &Scenario) -> Option<&'static str> {
-    let Some(progress) = world.progress() else { return Some(name::OPEN) };
+    let progress = world.progress();
     match progress.phase {
         Phase::Opening => Some(name::OPEN),
+        Phase::Evaluating if progress.iteration_finished => Some(name::TURN),
         Phase::Evaluating => Some(match evaluation::plan::next(progress, recipe) {
             Some(_) => name::EVALUATE,
             None => name::FINISH_ITERATION,
         }),
-        Phase::Turning => Some(name::TURN),
         Phase::Curriculum => Some(match stage::need(world, progress, recipe) {
             Need::Validation => name::VALIDATE,
             Need::Look => name::CALIBRATE,
@@ -56,7 +56,7 @@ pub fn next(world: &WorldView<'_>, recipe: &Scenario) -> Option<&'static str> {
             let planned = update::plan::updates(progress, recipe);
             Some(if progress.updates >= planned {
                 name::PUBLISH
-            } else if update::plan::needs_rollouts(progress, recipe) {
+            } else if update::plan::needs_rollouts(world, progress, recipe) {
                 name::ROLL_OUT
             } else {
                 name::UPDATE

@@ -9,18 +9,18 @@ use crate::capability::Recipe;
 
 /// Ends the iteration under way.
 pub fn finish_iteration(world: WorldView) -> DecideResult {
-    let progress = world.expect_progress()?;
-    Ok(Decision::of([Event::IterationFinished(IterationFinishedV1 { iteration: progress.iteration })]))
+    let event = Event::IterationFinished(IterationFinishedV1 { iteration: world.progress().iteration });
+    Ok(Decision { events: vec![event], ..Decision::default() })
 }
 
 /// Starts the next iteration with the policy published last, or ends the run.
 pub fn turn(world: WorldView, recipe: Res<Recipe>) -> DecideResult {
-    let progress = world.expect_progress()?;
-    let policy = progress.policy.ok_or_else(|| DecideError::text("no policy was published"))?;
+    let progress = world.progress();
+    let policy = progress.policy.ok_or_else(|| DecideError::new("no policy was published"))?;
     let event = if progress.iteration.0 < recipe.iterations {
         Event::IterationStarted(IterationStartedV1 { iteration: progress.iteration.next(), policy })
     } else {
         Event::RunFinished(RunFinishedV1 { policy })
     };
-    Ok(Decision::of([event]))
+    Ok(Decision { events: vec![event], ..Decision::default() })
 }

@@ -10,7 +10,7 @@ use super::DecideResult;
 use crate::world::WorldView;
 
 /// Picks the next system by name; `None` when the run is over. A pure function of the world.
-pub type Next = fn(&WorldView<'_>) -> Option<&'static str>;
+pub type Next = Box<dyn Fn(&WorldView<'_>) -> Option<&'static str> + Send + Sync>;
 
 /// What becomes of blobs that a later commit supersedes: optimiser states, and weights that were never published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub struct Systems {
 impl Systems {
     /// An empty table.
     #[must_use]
-    pub fn new(next: Next) -> Self {
-        Self { next, keep: Keep::default(), table: BTreeMap::new(), capabilities: Vec::new() }
+    pub fn new(next: impl Fn(&WorldView<'_>) -> Option<&'static str> + Send + Sync + 'static) -> Self {
+        Self { next: Box::new(next), keep: Keep::default(), table: BTreeMap::new(), capabilities: Vec::new() }
     }
 
     /// Adds a system. That it cannot change the world is checked by the compiler:

@@ -14,7 +14,7 @@ use crate::subject::Subjects;
 
 /// Gives every candidate that is due one its next look, in order of id.
 pub fn calibrate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, subjects: Res<Subjects>) -> DecideResult {
-    let progress = world.expect_progress()?;
+    let progress = world.progress();
     let looks = Looks::of(&recipe);
     let due: Vec<(StableId, Visit, u32)> = progress
         .open

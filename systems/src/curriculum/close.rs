@@ -4,7 +4,7 @@ use bevy_ecs::prelude::Res;
 use tadpole_kernel::decide::{DecideResult, Decision};
 use tadpole_kernel::draws::{Stream, StreamKey};
 use tadpole_kernel::event::{BatchClosedV1, Event, TaskAdmittedV1};
-use tadpole_kernel::id::{Digest, Member, StableId, Visit};
+use tadpole_kernel::id::StableId;
 use tadpole_kernel::world::{Candidate, Progress, Status, WorldView};
 
 use super::rule::{Banded, Curriculum};
@@ -13,11 +13,11 @@ use crate::ids::Ids;
 
 /// Fills the batch with the nearest mixed groups, where the scenario says so, and closes it.
 pub fn close(world: WorldView, recipe: Res<Recipe>) -> DecideResult {
-    let progress = world.expect_progress()?;
+    let progress = world.progress();
     let mut decision = Decision::default();
     let mut tasks = progress.batch.clone();
     let missing = (recipe.curriculum.batch as usize).saturating_sub(tasks.len());
-    if recipe.curriculum.fill {
+    if recipe.curriculum.fill_nearest {
         let mut ids = Ids::after(progress);
         let rule = Banded::of(&recipe, progress.iteration.0);
         for (candidate, passed, sampled) in nearest(&world, progress, &rule, recipe.curriculum.samples, missing) {
@@ -28,14 +28,7 @@ pub fn close(world: WorldView, recipe: Res<Recipe>) -> DecideResult {
     }
     let mut stream = Stream::new(
         progress.seed,
-        &StreamKey {
-            purpose: "batch order",
-            iteration: progress.iteration,
-            content: Digest::default(),
-            visit: Visit(0),
-            member: Member(0),
-            turn: 0,
-        },
+        &StreamKey { iteration: progress.iteration, ..StreamKey::new("batch order") },
     );
     stream.shuffle(&mut tasks);
     decision.count(&stream);

@@ -13,7 +13,7 @@ use crate::parallel;
 
 /// Draws a wave of candidates, as far as the budget allows.
 pub fn generate(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>) -> DecideResult {
-    let progress = world.expect_progress()?;
+    let progress = world.progress();
     let count = recipe.curriculum.wave.min(budget_left(&world, progress, &recipe));
     let draws: Vec<Draw> = (progress.draws..progress.draws + count)
         .map(|index| Draw { seed: progress.seed, iteration: progress.iteration, index })
@@ -22,7 +22,7 @@ pub fn generate(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>
     let mut ids = Ids::after(progress);
     let mut decision = Decision::default();
     for (draw, made) in draws.iter().zip(made) {
-        decision.draws += made.draws;
+        decision.draws.add(made.draws);
         let attempt = made.attempt;
         for effect in &made.effects {
             decision.push(Event::EffectRecorded(effect.clone()));

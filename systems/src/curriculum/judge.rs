@@ -24,7 +24,7 @@ struct Wanted {
 
 /// Admits, refines or rejects every calibrated candidate, in order of id.
 pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>) -> DecideResult {
-    let progress = world.expect_progress()?;
+    let progress = world.progress();
     let rule = Banded::of(&recipe, progress.iteration.0);
     let mut ids = Ids::after(progress);
     let mut decision = Decision::default();

@@ -54,7 +54,7 @@ impl Banded {
     /// The rule of `iteration`.
     #[must_use]
     pub fn of(recipe: &Scenario, iteration: u32) -> Self {
-        Self { admission: recipe.admission(iteration).clone(), refinements_max: recipe.curriculum.refinements }
+        Self { admission: recipe.curriculum.admission_at(iteration, recipe.iterations), refinements_max: recipe.curriculum.refinements }
     }
 }
 

@@ -94,6 +94,6 @@ pub fn need(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> Ne
 /// Candidates that may still be generated in this iteration, refined ones included.
 #[must_use]
 pub fn budget_left(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> u32 {
-    let spent = world.funnel().and_then(|funnel| funnel.iterations.get(&progress.iteration.0)).map_or(0, |f| f.candidates);
+    let spent = world.funnel().iterations.get(&progress.iteration.0).map_or(0, |counts| counts.candidates);
     recipe.curriculum.candidates.saturating_sub(spent)
 }

@@ -1,7 +1,7 @@
 //! Which evaluation comes next.
 
 use tadpole_kernel::world::Progress;
-use tadpole_scenarios::schema::{EvaluationSet, Scenario, When};
+use tadpole_scenarios::schema::{HeldOutSet, Scenario, When};
 
 /// One measurement of a policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,7 +9,7 @@ pub struct Measurement<'a> {
     /// Its place in the scenario's plan; part of the randomness, so that two measurements of one task draw apart.
     pub index: u32,
     /// The held-out set.
-    pub set: &'a EvaluationSet,
+    pub set: &'a HeldOutSet,
     /// Sampling temperature; 0 is greedy.
     pub temperature: f32,
     /// Trajectories a task.
@@ -19,7 +19,7 @@ pub struct Measurement<'a> {
 /// Every measurement that the policy of `iteration` is due, in order.
 pub fn measurements(recipe: &Scenario, iteration: u32) -> impl Iterator<Item = Measurement<'_>> {
     let ends = iteration == 0 || iteration == recipe.iterations;
-    let sampled = |set: &'_ EvaluationSet| (set.temperature, set.samples);
+    let sampled = |set: &'_ HeldOutSet| (set.temperature, set.samples);
     recipe
         .evaluation
         .sets

@@ -78,7 +78,7 @@ impl Played {
     /// Puts the trajectory into a decision.
     pub fn record(self, ids: &mut Ids, decision: &mut Decision) {
         let Assignment { subject, purpose, iteration, version, visit, member, temperature: _ } = self.assignment;
-        decision.draws += self.draws;
+        decision.draws.add(self.draws);
         let patch = decision.bulk(self.patch);
         decision.push(Event::TrajectoryFinished(TrajectoryFinishedV1 {
             trajectory: ids.next(),

@@ -13,7 +13,7 @@ use super::players::{PlayError, Players};
 pub(super) fn run(
     players: &Players,
     policy: &dyn Policy,
-    assignments: &[Assignment],
+    assignments: &[(usize, &Assignment)],
     next: &AtomicUsize,
 ) -> Result<Vec<(usize, Played)>, PlayError> {
     let mut decoder = policy.decoder(players.slots)?;
@@ -49,7 +49,6 @@ pub(super) fn run(
     }
 }
 
-fn take<'a>(assignments: &'a [Assignment], next: &AtomicUsize) -> Option<(usize, &'a Assignment)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    assignments.get(index).map(|assignment| (index, assignment))
+fn take<'a>(assignments: &[(usize, &'a Assignment)], next: &AtomicUsize) -> Option<(usize, &'a Assignment)> {
+    assignments.get(next.fetch_add(1, Ordering::Relaxed)).copied()
 }

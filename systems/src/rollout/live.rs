@@ -8,7 +8,8 @@ use tadpole_kernel::event::{Exit, Segment, Span, Tokens};
 use super::assignment::{Assignment, Played};
 use super::players::{PlayError, Players};
 use super::reward::{raw_reward, shaped_reward};
-use crate::harness::{Episode, Finish, ModelOutput, TurnOutcome};
+use crate::grading::grade;
+use crate::harness::{Allowance, Episode, ModelOutput, TaskView, TurnOutcome};
 
 /// One episode under way.
 pub(super) struct Live<'a> {
@@ -30,32 +31,47 @@ pub(super) struct Live<'a> {
 struct Turn {
     index: u32,
     start: usize,
+    allowance: Allowance,
     stream: Stream,
 }
 
+/// An episode just opened: under way, or over before its first token.
+pub(super) enum Opened<'a> {
+    UnderWay(Live<'a>),
+    Over(Box<Played>),
+}
+
 impl<'a> Live<'a> {
-    /// Opens the episode: its history is the prompt.
-    pub(super) fn begin(players: &'a Players, assignment: &'a Assignment) -> Self {
-        let episode = players.harness.begin(&assignment.subject.view());
-        let tokens = players.tokenizer.encode(&players.codec.opening(&players.system_prompt, &episode.opening()));
-        let turn = Turn { index: 0, start: tokens.len(), stream: assignment.stream(players.seed, 0) };
-        Self {
+    /// Opens the episode: its history is the prompt. A prompt that fills the context is an episode of no turns.
+    pub(super) fn open(players: &'a Players, assignment: &'a Assignment) -> Result<Opened<'a>, PlayError> {
+        let subject = &assignment.subject;
+        let episode = players.harness.begin(&TaskView { statement: &subject.statement, tree: &subject.snapshot });
+        let tokens = players.tokenizer.encode_pieces(&episode.opening())?;
+        let allowance = players.budget.allowance(tokens.len());
+        let mut live = Self {
             players,
             assignment,
             episode,
-            tokens,
             fed: 0,
             sampled: Vec::new(),
             log_probs: Vec::new(),
             nats: 0.0,
-            turn,
+            turn: Turn {
+                index: 0,
+                start: tokens.len(),
+                allowance: *allowance.as_ref().unwrap_or(&Allowance::NONE),
+                stream: assignment.stream(players.recipe.seed, 0),
+            },
             draws: DrawCount::default(),
+            tokens,
+        };
+        match allowance {
+            Ok(_) => Ok(Opened::UnderWay(live)),
+            Err(exit) => {
+                live.tokens.truncate(players.budget.context as usize);
+                Ok(Opened::Over(Box::new(live.finish(exit)?)))
+            }
         }
-    }
-
-    /// Whether the prompt alone leaves no room for a token.
-    pub(super) fn is_full(&self) -> bool {
-        self.tokens.len() >= self.players.rules.context as usize
     }
 
     /// Tokens that the decoder has not seen.
@@ -70,75 +86,63 @@ impl<'a> Live<'a> {
         self.tokens.push(drawn.token);
         self.log_probs.push(drawn.log_prob);
         self.nats += f64::from(drawn.entropy);
-        let rules = &self.players.rules;
+        let taken = self.tokens.len() - self.turn.start;
         if drawn.token == self.players.end_of_turn {
-            return self.end_turn();
+            let text = self.text(taken - 1);
+            return self.end_turn(&ModelOutput::stopped(text));
         }
-        if self.tokens.len() >= rules.context as usize {
-            return self.cut(Exit::MaxContext);
-        }
-        if self.tokens.len() - self.turn.start >= rules.turn_tokens as usize {
-            return self.cut(Exit::MaxTurnTokens);
+        if taken >= self.turn.allowance.tokens as usize {
+            let output = ModelOutput { text: self.text(taken), finish: self.turn.allowance.cut };
+            return self.end_turn(&output);
         }
         Ok(None)
     }
 
-    /// A turn that ran into a limit: none of its calls runs.
-    fn cut(&mut self, exit: Exit) -> Result<Option<Exit>, PlayError> {
-        self.close_span();
-        let output = ModelOutput { text: self.text_of_turn(self.tokens.len()), finish: Finish::Length };
-        self.episode.turn(&output, self.players.sandbox.as_ref())?;
-        Ok(Some(exit))
-    }
-
-    fn end_turn(&mut self) -> Result<Option<Exit>, PlayError> {
-        self.close_span();
-        let output = ModelOutput { text: self.text_of_turn(self.tokens.len() - 1), finish: Finish::Stop };
-        match self.episode.turn(&output, self.players.sandbox.as_ref())? {
-            TurnOutcome::Done(exit) => Ok(Some(exit)),
-            TurnOutcome::Continue { observations } => {
-                let pieces = self.players.codec.continuation(&observations);
-                self.tokens.extend(self.players.tokenizer.encode(&pieces));
-                if self.is_full() {
-                    self.tokens.truncate(self.players.rules.context as usize);
-                    return Ok(Some(Exit::MaxContext));
-                }
+    /// Hands the turn to the episode and, where it goes on, appends what the policy sees next.
+    fn end_turn(&mut self, output: &ModelOutput) -> Result<Option<Exit>, PlayError> {
+        self.draws.count(&self.turn.stream);
+        self.sampled.push(Span { start: self.turn.start as u32, end: self.tokens.len() as u32 });
+        let prompt = match self.episode.turn(output, self.players.judge.sandbox.as_ref())? {
+            TurnOutcome::Done(exit) => return Ok(Some(exit)),
+            TurnOutcome::Continue { prompt, .. } => prompt,
+        };
+        let observed = self.players.tokenizer.encode_pieces(&prompt)?;
+        let length = self.tokens.len() + observed.len();
+        match self.players.budget.allowance(length) {
+            Err(exit) => Ok(Some(exit)),
+            Ok(allowance) => {
+                self.tokens.extend(observed);
                 let index = self.turn.index + 1;
-                let stream = self.assignment.stream(self.players.seed, index);
-                self.turn = Turn { index, start: self.tokens.len(), stream };
+                let stream = self.assignment.stream(self.players.recipe.seed, index);
+                self.turn = Turn { index, start: length, allowance, stream };
                 Ok(None)
             }
         }
     }
 
-    fn text_of_turn(&self, end: usize) -> String {
-        self.players.tokenizer.decode(&self.tokens[self.turn.start..end])
-    }
-
-    fn close_span(&mut self) {
-        self.draws += DrawCount::of(&self.turn.stream);
-        self.sampled.push(Span { start: self.turn.start as u32, end: self.tokens.len() as u32 });
+    fn text(&self, taken: usize) -> String {
+        self.players.tokenizer.decode(&self.tokens[self.turn.start..self.turn.start + taken])
     }
 
     /// Grades the episode.
     pub(super) fn finish(self, exit: Exit) -> Result<Played, PlayError> {
-        let players = self.players;
-        let graded = players.grade(&self.assignment.subject, self.episode.as_ref(), exit)?;
+        let Players { recipe, judge, tokenizer, .. } = self.players;
+        let facts = grade(&self.assignment.subject, self.episode.as_ref(), judge)?;
         let sampled = self.log_probs.len() as u32;
-        let raw = raw_reward(&players.recipe, exit, graded.facts.grade);
-        let reward = shaped_reward(&players.recipe, self.assignment.iteration.0, exit, raw, sampled);
+        let raw_reward = raw_reward(recipe, exit, facts.grade);
+        let reward = shaped_reward(recipe, self.assignment.iteration.0, exit, raw_reward, sampled);
         let entropy = if sampled > 0 { (self.nats / f64::from(sampled)) as f32 } else { 0.0 };
-        let tokens = Tokens::pack(&self.tokens, players.vocabulary);
+        let tokens = Tokens::pack(&self.tokens, tokenizer.vocab_size());
         Ok(Played {
             assignment: self.assignment.clone(),
             segments: vec![Segment { tokens, sampled: self.sampled, log_probs: self.log_probs }],
             exit,
-            facts: graded.facts,
-            raw_reward: raw,
+            facts,
+            raw_reward,
             reward,
             entropy,
-            tool_calls: self.episode.tool_calls(),
-            patch: graded.patch.canonical_bytes(),
+            tool_calls: self.episode.facts().tool_calls,
+            patch: self.episode.patch().canonical_bytes(),
             draws: self.draws,
         })
     }

@@ -1,6 +1,6 @@
 //! What an episode is worth.
 
-use tadpole_gpu::dppo::length_factor;
+use tadpole_gpu::dppo::LengthPenalty;
 use tadpole_kernel::event::{Exit, Grade};
 use tadpole_scenarios::schema::Scenario;
 
@@ -14,13 +14,13 @@ pub fn raw_reward(recipe: &Scenario, exit: Exit, grade: Grade) -> f32 {
     }
 }
 
-/// The raw reward with the length term, which only completed successes of the iterations that have it pay:
-/// `1 - alpha ln(n / N)` beyond N free tokens.
+/// The raw reward with the length term, which only completed successes of the iterations that have it pay.
 #[must_use]
 pub fn shaped_reward(recipe: &Scenario, iteration: u32, exit: Exit, raw: f32, sampled: u32) -> f32 {
     let length = &recipe.reward.length;
-    if exit != Exit::Final || raw < 1.0 || length.from_iteration == 0 || iteration < length.from_iteration {
+    if exit != Exit::Final || raw < 1.0 || !length.applies(iteration) {
         return raw;
     }
-    raw * length_factor(sampled, length.free_tokens, length.alpha)
+    let penalty = LengthPenalty { alpha: f64::from(length.alpha), free_tokens: u64::from(length.free_tokens) };
+    penalty.success_reward(u64::from(sampled)) as f32
 }

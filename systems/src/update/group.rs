@@ -1,13 +1,14 @@
 //! Groups of trajectories and their advantages. A group is formed by the id of its task, never by position.
 
-use std::collections::BTreeMap;
-
 use tadpole_gpu::backend::TrainSequence;
-use tadpole_gpu::dppo::{self, DppoError, Spread};
+use tadpole_gpu::dppo::{self, Row};
+use tadpole_kernel::decide::{Context, DecideError};
 use tadpole_kernel::event::{Exit, Group, Purpose};
 use tadpole_kernel::id::{StableId, Version, Visit};
-use tadpole_kernel::world::{Progress, Trajectory, WorldView};
-use tadpole_scenarios::schema::Scenario;
+use tadpole_kernel::world::{Progress, TaskSource, Trajectory, WorldView};
+use tadpole_scenarios::schema::{Deviation, Scenario};
+
+use super::plan;
 
 /// The groups of one update, with what each teaches.
 pub(super) struct Grouped {
@@ -19,80 +20,71 @@ pub(super) struct Grouped {
     pub(super) trained_on: Version,
 }
 
-/// Collects the groups of update `progress.updates`.
-pub(super) fn collect(world: &WorldView, progress: &Progress, recipe: &Scenario) -> Result<Grouped, DppoError> {
-    let mut grouped = Grouped {
-        groups: Vec::new(),
-        sequences: Vec::new(),
-        trained_on: if recipe.curriculum.train_on_calibration {
-            Version(0)
+/// Collects the groups of the next update, and the advantage of each of their trajectories.
+pub(super) fn collect(world: &WorldView, progress: &Progress, recipe: &Scenario) -> Result<Grouped, DecideError> {
+    let reuse = recipe.curriculum.train_on_calibration;
+    let trained_on = if reuse { Version(0) } else { plan::playing_version(recipe, progress.updates) };
+    let mut grouped = Grouped { groups: Vec::new(), sequences: Vec::new(), trained_on };
+    let mut tasks = plan::tasks(progress, recipe, progress.updates);
+    tasks.sort_unstable();
+    for task in tasks {
+        let members: Vec<_> = if reuse {
+            candidate_of(world, task).map(|it| world.played_on(it).collect()).unwrap_or_default()
         } else {
-            super::plan::playing_version(recipe, progress.updates)
-        },
-    };
-    for (task, members) in members(world, progress, recipe) {
-        let discarded = !teach(world, &members, recipe, &mut grouped.sequences)?;
+            let wanted = Visit(progress.updates);
+            world.played_on(task).filter(|(_, it)| it.purpose == Purpose::Rollout && it.visit == wanted).collect()
+        };
+        let discarded = !teach(world, task, &members, recipe, &mut grouped.sequences)?;
         let trajectories = members.iter().map(|(id, _)| *id).collect();
         grouped.groups.push(Group { task, trajectories, discarded });
     }
     Ok(grouped)
 }
 
-/// The trajectories of the update by task; each group in order of id.
-fn members<'a>(
-    world: &'a WorldView,
-    progress: &Progress,
-    recipe: &Scenario,
-) -> BTreeMap<StableId, Vec<(StableId, &'a Trajectory)>> {
-    let tasks = super::plan::tasks(progress, recipe, progress.updates);
-    // A task of the batch was a candidate: calibration trajectories name the candidate, rollouts the task.
-    let by_subject: BTreeMap<StableId, StableId> = tasks
-        .iter()
-        .map(|&task| match (recipe.curriculum.train_on_calibration, world.admitted_from(task)) {
-            (true, Some(candidate)) => (candidate, task),
-            _ => (task, task),
-        })
-        .collect();
-    let wanted = |trajectory: &Trajectory| match trajectory.purpose {
-        Purpose::Calibration => recipe.curriculum.train_on_calibration,
-        Purpose::Rollout => !recipe.curriculum.train_on_calibration && trajectory.visit == Visit(progress.updates),
-        Purpose::Evaluation => false,
-    };
-    let mut groups: BTreeMap<StableId, Vec<(StableId, &Trajectory)>> = BTreeMap::new();
-    for (id, trajectory) in world.trajectories_of(progress.iteration) {
-        if let Some(&task) = by_subject.get(&trajectory.subject).filter(|_| wanted(trajectory)) {
-            groups.entry(task).or_default().push((id, trajectory));
-        }
+/// The candidate that an admitted task was.
+fn candidate_of(world: &WorldView, task: StableId) -> Option<StableId> {
+    match &world.task(task)?.source {
+        TaskSource::Admitted { candidate, .. } => Some(*candidate),
+        TaskSource::HeldOut { .. } => None,
     }
-    groups
 }
 
 /// Adds the sequences of a group; `false` where all its raw rewards are equal, so that it teaches nothing.
-///
-/// Trajectories that the infrastructure failed are excluded before anything is computed: they enter no baseline.
 fn teach(
     world: &WorldView,
+    task: StableId,
     members: &[(StableId, &Trajectory)],
     recipe: &Scenario,
     sequences: &mut Vec<TrainSequence>,
-) -> Result<bool, DppoError> {
-    let counted: Vec<_> = members.iter().filter(|(_, trajectory)| trajectory.exit != Exit::Infra).collect();
-    let raw: Vec<f32> = counted.iter().map(|(_, trajectory)| trajectory.raw_reward).collect();
-    if dppo::all_equal(&raw)? {
-        return Ok(false);
-    }
-    let rewards: Vec<f32> = counted.iter().map(|(_, trajectory)| trajectory.reward).collect();
-    let advantages = dppo::advantages(&rewards, Spread::from(recipe.update.std))?;
-    for ((id, _), advantage) in counted.iter().zip(advantages) {
-        let Some(history) = world.history(*id) else { continue };
+) -> Result<bool, DecideError> {
+    let row = |(place, (_, trajectory)): (usize, &(StableId, &Trajectory))| Row {
+        group: task.0,
+        member: place as u32,
+        raw: f64::from(trajectory.raw_reward),
+        shaped: f64::from(trajectory.reward),
+        excluded: trajectory.exit == Exit::Infra,
+    };
+    let rows: Vec<Row> = members.iter().enumerate().map(row).collect();
+    let advantages = dppo::group_advantages(&rows, deviation(recipe)).context("computing advantages")?;
+    let mut taught = false;
+    for ((id, _), advantage) in members.iter().zip(&advantages.by_row) {
+        let (Some(advantage), Some(history)) = (advantage, world.history(*id)) else { continue };
+        taught = true;
         for segment in history.segments.iter() {
             sequences.push(TrainSequence {
                 tokens: segment.tokens.unpack(),
-                spans: segment.sampled.iter().map(|span| span.start..span.end).collect(),
+                spans: segment.sampled.iter().map(|span| span.start as usize..span.end as usize).collect(),
                 rollout_log_probs: segment.log_probs.clone(),
-                advantage,
+                advantage: *advantage as f32,
             });
         }
     }
-    Ok(true)
+    Ok(taught)
+}
+
+fn deviation(recipe: &Scenario) -> dppo::Deviation {
+    match recipe.update.std {
+        Deviation::Sample => dppo::Deviation::Sample,
+        Deviation::Population => dppo::Deviation::Population,
+    }
 }

@@ -1,7 +1,8 @@
 //! Which tasks an update visits, and which policy version plays them.
 
-use tadpole_kernel::id::{StableId, Version};
-use tadpole_kernel::world::Progress;
+use tadpole_kernel::event::Purpose;
+use tadpole_kernel::id::{StableId, Version, Visit};
+use tadpole_kernel::world::{Progress, WorldView};
 use tadpole_scenarios::schema::Scenario;
 
 /// Updates of the iteration under way: none where its batch is empty.
@@ -12,8 +13,12 @@ pub fn updates(progress: &Progress, recipe: &Scenario) -> u32 {
 
 /// Whether the trajectories of the next update are still to be played.
 #[must_use]
-pub fn needs_rollouts(progress: &Progress, recipe: &Scenario) -> bool {
-    !recipe.curriculum.train_on_calibration && progress.rolled_out <= progress.updates
+pub fn needs_rollouts(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> bool {
+    let played = |task: StableId| {
+        let wanted = Visit(progress.updates);
+        world.played_on(task).any(|(_, it)| it.purpose == Purpose::Rollout && it.visit == wanted)
+    };
+    !recipe.curriculum.train_on_calibration && !tasks(progress, recipe, progress.updates).into_iter().any(played)
 }
 
 /// The tasks of update `update`: the batch is walked through in its order, again and again.

@@ -12,7 +12,7 @@ use crate::ids::Ids;
 
 /// Publishes what the iteration learnt; the policy it started from where its batch taught nothing.
 pub fn publish(world: WorldView, recipe: Res<Recipe>, learner: Res<Learner>, blobs: Res<BlobReader>) -> DecideResult {
-    let progress = world.expect_progress()?;
+    let progress = world.progress();
     let mut decision = Decision::default();
     let last = world.last_version(progress)?;
     let (weights, averaged) = match last.state {

@@ -14,8 +14,8 @@ use crate::subject::Subjects;
 
 /// Plays a group of trajectories on each task of the next update, by the version that the lag asks for.
 pub fn roll_out(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, subjects: Res<Subjects>) -> DecideResult {
-    let progress = world.expect_progress()?;
-    let update = progress.rolled_out;
+    let progress = world.progress();
+    let update = progress.updates;
     let version = plan::playing_version(&recipe, update);
     let mut assignments = Vec::new();
     for task in plan::tasks(progress, &recipe, update) {
