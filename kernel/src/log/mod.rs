@@ -19,6 +19,6 @@ pub use frame::{ALIGNMENT, FRAME_HEADER, FrameFault, FrameHeader, FrameKind};
 pub use group::Group;
 pub(crate) use group::{Closing, GroupBuffer};
 pub(crate) use recovery::recover;
-pub(crate) use segment::{DIR, name as segment_name};
+pub(crate) use segment::name as segment_name;
 pub use segment::{FORMAT, MAGIC, SEGMENT_HEADER, SegmentFault, SegmentHeader};
 pub(crate) use writer::{Sealed, Writer};
