@@ -3,7 +3,7 @@
 //! [`log_softmax_row`] is the one definition: a rollout's log-probabilities and a trainer's come out of it, so on
 //! policy every ratio is exactly 1. With temperature `T`:
 //!
-//! 1. `x_i = logit_i / T` (at `T = 1`, the logits, bit for bit); `m` is the largest, by 16 strided lanes and the tree;
+//! 1. `x_i = logit_i / T` (at `T = 1`, the logits, bit for bit); `m` is the largest, with -0 made 0;
 //! 2. `d_i = x_i - m`, `w_i = exp(d_i)`, `s` the sum of the weights in the written order ([`reduce`]);
 //! 3. log-probability `d_i - ln s`; entropy `ln s - (sum of w_i d_i) / s`, that sum with fused steps.
 //!
@@ -128,7 +128,8 @@ pub fn log_softmax_row(
     if let Some(index) = log_probs.iter().position(|scaled| !scaled.is_finite()) {
         return Err(SampleError::Logit { index, value: logits[index] });
     }
-    let largest = largest(log_probs);
+    // Adding 0 makes the two zeros one: which of them a comparison calls the larger has no meaning.
+    let largest = largest(log_probs) + 0.0;
     for (shifted, weight) in log_probs.iter_mut().zip(weights.iter_mut()) {
         *shifted -= largest;
         *weight = exp(*shifted);
@@ -160,25 +161,9 @@ fn greedy_row(logits: &[f32], log_probs: &mut [f32], weights: &mut [f32]) -> Res
     Ok(RowSums { sum: 1.0, log_sum: 0.0, entropy: 0.0 })
 }
 
-fn larger(a: f32, b: f32) -> f32 {
-    if b > a { b } else { a }
-}
-
-/// The largest value: lane `l` sees elements `l, l + 16, ...`; then lanes 8, 4, 2 and 1 apart. Of two equal ones (two
-/// zeros) the earlier stays.
+/// The largest of finite values; in whatever order they are compared, it is the same but for the sign of a zero.
 fn largest(values: &[f32]) -> f32 {
-    let mut lanes = [f32::NEG_INFINITY; LANES];
-    for block in values.chunks(LANES) {
-        for (lane, &value) in lanes.iter_mut().zip(block) {
-            *lane = larger(*lane, value);
-        }
-    }
-    for distance in [8, 4, 2, 1] {
-        for lane in 0..distance {
-            lanes[lane] = larger(lanes[lane], lanes[lane + distance]);
-        }
-    }
-    lanes[0]
+    values.iter().fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a })
 }
 
 /// The sum of `a_i b_i`: fused steps in 16 strided lanes from 0, then the tree.
