@@ -4,15 +4,17 @@
 //! policy every ratio is exactly 1. With temperature `T`:
 //!
 //! 1. `x_i = logit_i / T` (at `T = 1`, the logits, bit for bit); `m` is the largest, with -0 made 0;
-//! 2. `d_i = x_i - m`, `w_i = exp(d_i)`, `s` the sum of the weights in the written order ([`reduce`]);
-//! 3. log-probability `d_i - ln s`; entropy `ln s - (sum of w_i d_i) / s`, that sum with fused steps.
+//! 2. `d_i = x_i - m`, `w_i = exp(d_i)`, `s` the sum of the weights in 16 strided lanes and the tree;
+//! 3. log-probability `d_i - ln s`; entropy `ln s - (sum of w_i d_i) / s`, that sum in the same order with fused steps.
 //!
-//! Temperature 0 is the limit: the largest logit, of equal ones the lowest id, has probability 1.
+//! Logits must be finite, before and after the division. Temperature 0 is the limit: the largest logit, of equal ones the lowest id, has probability 1.
+
+use std::sync::OnceLock;
 
 use thiserror::Error;
 
-use crate::math::reduce::{self, LANES};
 use crate::math::{exp, ln};
+use crate::vector::{Isa, Kernel, LANES, V16, dispatch};
 
 /// A drawn token.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,20 +72,28 @@ pub enum SampleError {
 ///
 /// Weights are added up in token order in double precision, once for the total and once for the search, by the same
 /// chain. Tokens of weight 0 are never drawn; where rounding leaves no token above the mark, the last one of positive
-/// weight is taken. At temperature 0, `u` is not used.
+/// weight is taken. At temperature 0, `u` has no effect.
 pub fn sample(logits: &[f32], temperature: f32, u: f64) -> Result<Sampled, SampleError> {
+    // Read once a process; a name that is none is refused where a backend is made.
+    static ISA: OnceLock<Isa> = OnceLock::new();
+    let isa = *ISA.get_or_init(|| Isa::choose().unwrap_or(Isa::SCALAR));
+    sample_on(isa, logits, temperature, u)
+}
+
+/// [`sample`], on a given instruction set.
+pub fn sample_on(isa: Isa, logits: &[f32], temperature: f32, u: f64) -> Result<Sampled, SampleError> {
     if !(0.0..1.0).contains(&u) {
         return Err(SampleError::Draw(u));
     }
     let mut log_probs = vec![0.0; logits.len()];
     let mut weights = vec![0.0; logits.len()];
-    let row = log_softmax_row(logits, temperature, &mut log_probs, &mut weights)?;
+    let row = log_softmax_row(isa, logits, temperature, &mut log_probs, &mut weights)?;
     let token = draw(&weights, u);
     Ok(Sampled { token: token as u32, log_prob: log_probs[token], entropy: row.entropy })
 }
 
 /// The token that `u` in `[0, 1)` draws from these weights, of which at least one is positive.
-pub fn draw(weights: &[f32], u: f64) -> usize {
+fn draw(weights: &[f32], u: f64) -> usize {
     let total = weights.iter().fold(0.0_f64, |sum, &weight| sum + f64::from(weight));
     let mark = u * total;
     let mut cumulative = 0.0_f64;
@@ -102,6 +112,7 @@ pub fn draw(weights: &[f32], u: f64) -> usize {
 
 /// Log-probabilities and unnormalised weights of a row of logits; see the module's definition.
 pub fn log_softmax_row(
+    isa: Isa,
     logits: &[f32],
     temperature: f32,
     log_probs: &mut [f32],
@@ -119,60 +130,95 @@ pub fn log_softmax_row(
     if !(temperature.is_finite() && temperature >= 0.0) {
         return Err(SampleError::Temperature(temperature));
     }
-    if temperature == 0.0 {
-        return greedy_row(logits, log_probs, weights);
-    }
     for (scaled, &logit) in log_probs.iter_mut().zip(logits) {
-        *scaled = logit / temperature;
+        *scaled = if temperature > 0.0 { logit / temperature } else { logit };
     }
     if let Some(index) = log_probs.iter().position(|scaled| !scaled.is_finite()) {
         return Err(SampleError::Logit { index, value: logits[index] });
     }
-    // Adding 0 makes the two zeros one: which of them a comparison calls the larger has no meaning.
-    let largest = largest(log_probs) + 0.0;
-    for (shifted, weight) in log_probs.iter_mut().zip(weights.iter_mut()) {
-        *shifted -= largest;
-        *weight = exp(*shifted);
+    if temperature > 0.0 {
+        Ok(dispatch(isa, LogSoftmax { values: log_probs, weights }))
+    } else {
+        Ok(greedy_row(log_probs, weights))
     }
-    let sum = reduce::sum(weights);
-    let log_sum = ln(sum);
-    let entropy = log_sum - weighted_sum(weights, log_probs) / sum;
-    for log_prob in log_probs.iter_mut() {
-        *log_prob -= log_sum;
-    }
-    Ok(RowSums { sum, log_sum, entropy: if entropy > 0.0 { entropy } else { 0.0 } })
 }
 
-/// All probability on the largest logit, of equal ones on the lowest id.
-fn greedy_row(logits: &[f32], log_probs: &mut [f32], weights: &mut [f32]) -> Result<RowSums, SampleError> {
+/// All probability on the largest value, of equal ones on the lowest place.
+fn greedy_row(values: &mut [f32], weights: &mut [f32]) -> RowSums {
     let mut best = 0;
-    for (index, &value) in logits.iter().enumerate() {
-        if !value.is_finite() {
-            return Err(SampleError::Logit { index, value });
-        }
-        if value > logits[best] {
+    for (index, &value) in values.iter().enumerate() {
+        if value > values[best] {
             best = index;
         }
     }
-    log_probs.fill(f32::NEG_INFINITY);
+    values.fill(f32::NEG_INFINITY);
     weights.fill(0.0);
-    log_probs[best] = 0.0;
-    weights[best] = 1.0;
-    Ok(RowSums { sum: 1.0, log_sum: 0.0, entropy: 0.0 })
+    (values[best], weights[best]) = (0.0, 1.0);
+    RowSums { sum: 1.0, log_sum: 0.0, entropy: 0.0 }
+}
+
+/// Turns finite values into their log-probabilities.
+struct LogSoftmax<'a> {
+    values: &'a mut [f32],
+    weights: &'a mut [f32],
+}
+
+impl Kernel for LogSoftmax<'_> {
+    type Output = RowSums;
+
+    #[inline(always)]
+    fn run<V: V16>(self) -> RowSums {
+        let Self { values, weights } = self;
+        // Adding 0 makes the two zeros one: which of them a comparison calls the larger has no meaning.
+        let largest = largest::<V>(values) + 0.0;
+        let (sum, weighted) = weigh::<V>(values, weights, largest);
+        let log_sum = ln(sum);
+        let (blocks, rest) = values.as_chunks_mut::<LANES>();
+        for block in blocks {
+            V::load(block).sub(V::splat(log_sum)).store(block);
+        }
+        for value in rest {
+            *value -= log_sum;
+        }
+        let entropy = log_sum - weighted / sum;
+        RowSums { sum, log_sum, entropy: if entropy > 0.0 { entropy } else { 0.0 } }
+    }
 }
 
 /// The largest of finite values; in whatever order they are compared, it is the same but for the sign of a zero.
-fn largest(values: &[f32]) -> f32 {
-    values.iter().fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a })
+#[inline(always)]
+fn largest<V: V16>(values: &[f32]) -> f32 {
+    let (blocks, rest) = values.as_chunks::<LANES>();
+    let mut lanes = V::splat(f32::NEG_INFINITY);
+    for block in blocks {
+        lanes = lanes.max(V::load(block));
+    }
+    rest.iter().fold(lanes.largest(), |a, &b| if b > a { b } else { a })
 }
 
-/// The sum of `a_i b_i`: fused steps in 16 strided lanes from 0, then the tree.
-fn weighted_sum(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0.0_f32; LANES];
-    for (a, b) in a.chunks(LANES).zip(b.chunks(LANES)) {
-        for ((lane, &a), &b) in lanes.iter_mut().zip(a).zip(b) {
-            *lane = a.mul_add(b, *lane);
-        }
+/// Shifts the values by the largest and sets the weights; returns their sum and the sum of weight times shifted value.
+#[inline(always)]
+fn weigh<V: V16>(values: &mut [f32], weights: &mut [f32], largest: f32) -> (f32, f32) {
+    let (value_blocks, value_rest) = values.as_chunks_mut::<LANES>();
+    let (weight_blocks, weight_rest) = weights.as_chunks_mut::<LANES>();
+    let (mut sum, mut weighted) = (V::zero(), V::zero());
+    for (values, weights) in value_blocks.iter_mut().zip(weight_blocks) {
+        let shifted = V::load(values).sub(V::splat(largest));
+        let weight = exp(shifted);
+        shifted.store(values);
+        weight.store(weights);
+        sum = sum.add(weight);
+        weighted = weight.fma(shifted, weighted);
     }
-    reduce::tree(lanes)
+    let (mut sum, mut weighted) = (sum.to_array(), weighted.to_array());
+    for (lane, (value, weight)) in value_rest.iter_mut().zip(weight_rest).enumerate() {
+        *value -= largest;
+        *weight = exp(*value);
+        sum[lane] += *weight;
+        weighted[lane] = weight.mul_add(*value, weighted[lane]);
+    }
+    (V::load(&sum).sum(), V::load(&weighted).sum())
 }
+
+#[cfg(test)]
+mod tests;

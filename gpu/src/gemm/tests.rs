@@ -13,8 +13,17 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-const SIZES: [(usize, usize, usize); 9] =
-    [(1, 1, 1), (3, 5, 16), (8, 96, 48), (9, 33, 17), (13, 64, 65), (64, 32, 100), (23, 7, 31), (5, 300, 64), (130, 40, 20)];
+const SIZES: [(usize, usize, usize); 9] = [
+    (1, 1, 1),
+    (3, 5, 16),
+    (8, 96, 48),
+    (9, 33, 17),
+    (13, 64, 65),
+    (64, 32, 100),
+    (23, 7, 31),
+    (5, 300, 64),
+    (130, 40, 20),
+];
 
 #[test]
 fn products_are_the_reference_bit_for_bit() {

@@ -102,7 +102,11 @@ impl<const C: usize> RowTiles for Block<'_, C> {
                 acc[r][c] = load_cut(row, (self.first + c) * LANES);
             }
         }
-        let acc = transposed_chain(Rows { values: &self.a.values[first..], stride: self.a.stride }, self.panels, acc);
+        let acc = transposed_chain(
+            Rows { values: &self.a.values[first..], stride: self.a.stride },
+            self.panels,
+            acc,
+        );
         for r in 0..R {
             let row = &mut self.out[(first + r) * self.cols..][..self.cols];
             for c in 0..C {

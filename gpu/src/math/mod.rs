@@ -25,7 +25,6 @@ pub mod double;
 mod exp;
 mod lane;
 mod ln;
-pub mod reduce;
 mod root;
 mod trig;
 

@@ -1,11 +1,12 @@
 //! `AdamW`: Adam with decoupled weight decay.
+//!
+//! Nothing is fused: plain products and sums, which any compiler vectorises without changing a bit.
 
 use super::config::OptimiserConfig;
-use crate::math::Lane;
 
 /// The numbers of one step, the same for every element.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AdamW {
+pub(super) struct AdamW {
     gradient_scale: f32,
     /// What is left of a value that decays.
     decay: f32,
@@ -20,7 +21,7 @@ pub(crate) struct AdamW {
 
 impl AdamW {
     /// `powers`: both betas to the number of steps, this one included.
-    pub(crate) fn new(config: &OptimiserConfig, rate: f32, gradient_scale: f32, powers: [f64; 2]) -> Self {
+    pub(super) fn new(config: &OptimiserConfig, rate: f32, gradient_scale: f32, powers: [f64; 2]) -> Self {
         let [beta1_power, beta2_power] = powers;
         Self {
             gradient_scale,
@@ -34,7 +35,7 @@ impl AdamW {
     }
 
     /// Updates a tensor and its moments.
-    pub(crate) fn update(
+    pub(super) fn update(
         &self,
         values: &mut [f32],
         gradients: &[f32],
@@ -49,19 +50,13 @@ impl AdamW {
         }
     }
 
-    /// One element, or several side by side: the new value and moments.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "vector instances are inlined into functions with a target feature"
-    )]
-    fn element<L: Lane>(&self, value: L, gradient: L, first: L, second: L, decay: f32) -> (L, L, L) {
-        let gradient = gradient.mul(L::splat(self.gradient_scale));
-        let square = gradient.mul(gradient);
-        let first = first.fma(L::splat(self.beta1), gradient.mul(L::splat(1.0 - self.beta1)));
-        let second = second.fma(L::splat(self.beta2), square.mul(L::splat(1.0 - self.beta2)));
-        let spread = second.sqrt().div(L::splat(self.root_correction)).add(L::splat(self.epsilon));
-        let kept = value.mul(L::splat(decay));
-        (first.div(spread).fma(L::splat(-self.step_size), kept), first, second)
+    /// One element: the new value and moments.
+    #[inline]
+    fn element(&self, value: f32, gradient: f32, first: f32, second: f32, decay: f32) -> (f32, f32, f32) {
+        let gradient = gradient * self.gradient_scale;
+        let first = first * self.beta1 + gradient * (1.0 - self.beta1);
+        let second = second * self.beta2 + (gradient * gradient) * (1.0 - self.beta2);
+        let spread = second.sqrt() / self.root_correction + self.epsilon;
+        (value * decay - self.step_size * (first / spread), first, second)
     }
 }

@@ -1,6 +1,6 @@
 //! The global norm of a gradient, and clipping by it.
 
-use crate::math::reduce::sum_of_squares;
+use crate::vector::LANES;
 
 /// The norm of a gradient, and what it is to be multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,4 +20,23 @@ pub fn gradient_norm<'a>(tensors: impl Iterator<Item = &'a [f32]>, norm_max: Opt
         _ => 1.0,
     };
     GradientNorm { norm, scale }
+}
+
+/// The sum of the squares of `values` in double precision, where each square is exact.
+///
+/// Lane `l` of 16 starts at 0 and takes the elements `l, l + 16, l + 32, ...` in this order; then each lane takes the one
+/// 8 above it, then 4, 2 and 1 above.
+pub(super) fn sum_of_squares(values: &[f32]) -> f64 {
+    let mut lanes = [0.0_f64; LANES];
+    for block in values.chunks(LANES) {
+        for (lane, &value) in lanes.iter_mut().zip(block) {
+            *lane += f64::from(value) * f64::from(value);
+        }
+    }
+    for distance in [8, 4, 2, 1] {
+        for lane in 0..distance {
+            lanes[lane] += lanes[lane + distance];
+        }
+    }
+    lanes[0]
 }

@@ -16,6 +16,7 @@ use core::ops::Range;
 
 use thiserror::Error;
 
+use crate::vector::Isa;
 use crate::weights::{Role, TensorSpec};
 use adamw::AdamW;
 use bytes::{Reader, Writer};
@@ -24,7 +25,7 @@ pub use average::Average;
 pub use bytes::StateError;
 pub use clip::{GradientNorm, gradient_norm};
 pub use config::{Algorithm, ConfigError, MuonConfig, OptimiserConfig};
-pub use muon::{MatMul, StrictMatMul, orthogonalise};
+pub use muon::orthogonalise;
 pub use schedule::{Decay, Schedule};
 
 /// First bytes of a saved state; the last is the version of the layout.
@@ -151,13 +152,13 @@ impl Optimiser {
         self.second.fill(0.0);
     }
 
-    /// One step down `gradients` at learning rate `rate`; `products` multiplies Muon's matrices.
+    /// One step down `gradients` at learning rate `rate`; `isa` runs Muon's matrix products.
     pub fn step(
         &mut self,
         values: &mut [f32],
         gradients: &[f32],
         rate: f32,
-        products: &dyn MatMul,
+        isa: Isa,
     ) -> Result<StepFacts, OptimError> {
         let expected = self.first.len();
         for (what, found) in [("values", values.len()), ("gradients", gradients.len())] {
@@ -176,21 +177,14 @@ impl Optimiser {
         self.steps += 1;
         self.beta1_power *= f64::from(self.config.beta1);
         self.beta2_power *= f64::from(self.config.beta2);
-        self.update(values, gradients, rate, norm.scale, products);
+        self.update(values, gradients, rate, norm.scale, isa);
         if let Some((tensor, index)) = self.first_not_finite(values) {
             return Err(OptimError::Value { tensor, index });
         }
         Ok(StepFacts { gradient_norm: norm.norm, gradient_scale: norm.scale })
     }
 
-    fn update(
-        &mut self,
-        values: &mut [f32],
-        gradients: &[f32],
-        rate: f32,
-        scale: f32,
-        products: &dyn MatMul,
-    ) {
+    fn update(&mut self, values: &mut [f32], gradients: &[f32], rate: f32, scale: f32, isa: Isa) {
         let adamw = AdamW::new(&self.config, rate, scale, [self.beta1_power, self.beta2_power]);
         for slot in &self.slots {
             let values = &mut values[slot.place.clone()];
@@ -202,7 +196,7 @@ impl Optimiser {
                     adamw.update(values, gradients, first, second, *decays);
                 }
                 Rule::Muon { rows, cols } => {
-                    let muon = muon::Muon { config: &self.config, rate, scale, products };
+                    let muon = muon::Muon { config: &self.config, rate, scale, isa };
                     muon.update(values, gradients, first, [*rows, *cols]);
                 }
             }

@@ -3,38 +3,15 @@
 //! Keller Jordan, "Muon: an optimizer for hidden layers in neural networks" (2024), with its quintic coefficients and
 //! Nesterov momentum.
 
+use super::clip::sum_of_squares;
 use super::config::OptimiserConfig;
-use crate::math::reduce::sum_of_squares;
+use crate::gemm::{Packed, Rows, Start, product};
+use crate::vector::Isa;
 
 /// The quintic: it sends all singular values of `(0, 1]` near 1.
 const QUINTIC: [f32; 3] = [3.4445, -4.7750, 2.0315];
 /// Added to the norm before it divides.
 const NORM_FLOOR: f32 = 1e-7;
-
-/// Multiplies matrices in the one written order.
-pub trait MatMul {
-    /// `c += a b` for `a: [m, k]`, `b: [k, n]`, `c: [m, n]`, row by row, with `size = [m, k, n]`: each output is the chain
-    /// `acc = fma(a[i, l], b[l, j], acc)`, `l` ascending, from the value that `c` has.
-    fn accumulate(&self, size: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32]);
-}
-
-/// The specification of [`MatMul`]: plain loops.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StrictMatMul;
-
-impl MatMul for StrictMatMul {
-    fn accumulate(&self, [m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32]) {
-        for i in 0..m {
-            let row = &mut c[i * n..(i + 1) * n];
-            for l in 0..k {
-                let factor = a[i * k + l];
-                for (out, &b) in row.iter_mut().zip(&b[l * n..(l + 1) * n]) {
-                    *out = factor.mul_add(b, *out);
-                }
-            }
-        }
-    }
-}
 
 /// One step of Muon on one matrix.
 pub(super) struct Muon<'a> {
@@ -43,7 +20,8 @@ pub(super) struct Muon<'a> {
     pub(super) rate: f32,
     /// What gradients are multiplied by.
     pub(super) scale: f32,
-    pub(super) products: &'a dyn MatMul,
+    /// What runs the matrix products.
+    pub(super) isa: Isa,
 }
 
 impl Muon<'_> {
@@ -60,15 +38,15 @@ impl Muon<'_> {
         let mut direction = Vec::with_capacity(gradients.len());
         for (&gradient, momentum) in gradients.iter().zip(momentum) {
             let part = gradient * self.scale * new;
-            *momentum = momentum.mul_add(kept, part);
-            direction.push(momentum.mul_add(kept, part));
+            *momentum = *momentum * kept + part;
+            direction.push(*momentum * kept + part);
         }
-        let direction = orthogonalise(&direction, size, self.config.muon.newton_steps, self.products);
+        let direction = orthogonalise(&direction, size, self.config.muon.newton_steps, self.isa);
         let rate = self.rate * self.config.muon.rate_ratio;
         let decay = 1.0 - rate * self.config.weight_decay;
         let step = rate * shape_factor(size);
         for (value, direction) in values.iter_mut().zip(direction) {
-            *value = direction.mul_add(-step, *value * decay);
+            *value = *value * decay - step * direction;
         }
     }
 }
@@ -83,32 +61,29 @@ fn shape_factor([rows, cols]: [usize; 2]) -> f32 {
 ///
 /// With `X` the matrix over its norm, laid so that it has no more rows than columns, each step is
 /// `A = X X^T`, `B = b A + (c A) A`, `X = a X + B X`; every product is a strict chain from the term added to it.
-pub fn orthogonalise(
-    matrix: &[f32],
-    [rows, cols]: [usize; 2],
-    steps: u32,
-    products: &dyn MatMul,
-) -> Vec<f32> {
+pub fn orthogonalise(matrix: &[f32], [rows, cols]: [usize; 2], steps: u32, isa: Isa) -> Vec<f32> {
     let norm = sum_of_squares(matrix).sqrt() as f32 + NORM_FLOOR;
     let scaled: Vec<f32> = matrix.iter().map(|value| value / norm).collect();
     if rows > cols {
         let turned = transposed(&scaled, rows, cols);
-        return transposed(&newton_schulz(turned, cols, rows, steps, products), cols, rows);
+        return transposed(&newton_schulz(turned, cols, rows, steps, isa), cols, rows);
     }
-    newton_schulz(scaled, rows, cols, steps, products)
+    newton_schulz(scaled, rows, cols, steps, isa)
 }
 
-fn newton_schulz(mut x: Vec<f32>, rows: usize, cols: usize, steps: u32, products: &dyn MatMul) -> Vec<f32> {
+fn newton_schulz(mut x: Vec<f32>, rows: usize, cols: usize, steps: u32, isa: Isa) -> Vec<f32> {
     let [linear, cubic, quintic] = QUINTIC;
     for _ in 0..steps {
-        let turned = transposed(&x, rows, cols);
         let mut gram = vec![0.0; rows * rows];
-        products.accumulate([rows, cols, rows], &x, &turned, &mut gram);
+        let turned = Packed::from_columns(rows, &[&x]);
+        product(isa, Rows { values: &x, stride: cols }, &turned, Start::Zero, &mut gram);
         let left: Vec<f32> = gram.iter().map(|value| quintic * value).collect();
         let mut polynomial: Vec<f32> = gram.iter().map(|value| cubic * value).collect();
-        products.accumulate([rows, rows, rows], &left, &gram, &mut polynomial);
+        let right = Packed::from_rows(rows, &[&gram]);
+        product(isa, Rows { values: &left, stride: rows }, &right, Start::Output, &mut polynomial);
         let mut next: Vec<f32> = x.iter().map(|value| linear * value).collect();
-        products.accumulate([rows, rows, cols], &polynomial, &x, &mut next);
+        let right = Packed::from_rows(rows, &[&x]);
+        product(isa, Rows { values: &polynomial, stride: rows }, &right, Start::Output, &mut next);
         x = next;
     }
     x

@@ -113,7 +113,10 @@ fn enter_scalar<K: Kernel>(kernel: K) -> K::Output {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    #![expect(unsafe_code, reason = "calls into code compiled for an instruction set; each call says why it is sound")]
+    #![expect(
+        unsafe_code,
+        reason = "calls into code compiled for an instruction set; each call says why it is sound"
+    )]
 
     use super::super::avx2::Avx2;
     use super::super::avx512::Avx512;

@@ -14,7 +14,7 @@ use thiserror::Error;
 pub use init::Initial;
 #[cfg(test)]
 pub(crate) use init::tests::words as test_words;
-pub(crate) use layout::LayerTensor;
+pub(crate) use layout::{LayerTensor, layer_index};
 pub use layout::{Role, TensorSpec};
 pub use tensors::Precision;
 
