@@ -1,6 +1,7 @@
 //! Double-precision `exp` and `ln` are the correctly rounded ones.
 #![allow(clippy::float_cmp, reason = "exact results are promised")]
 #![allow(clippy::unreadable_literal, clippy::excessive_precision, reason = "a table of doubles")]
+#![allow(clippy::approx_constant, reason = "some of the results are well-known numbers")]
 #![allow(clippy::disallowed_methods, reason = "the standard library's functions are the reference here")]
 
 use tadpole_gpu::math::double::{exp, ln};

@@ -33,7 +33,7 @@ fn noise(seed: u32, count: usize) -> Vec<f32> {
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
-        state as i32 as f32 / 2_147_483_648.0
+        state as i32 as f32 / i32::MAX as f32
     };
     (0..count).map(|_| next()).collect()
 }
