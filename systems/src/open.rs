@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bevy_ecs::prelude::{Res, Resource};
 use tadpole_gpu::weights::Weights;
-use tadpole_kernel::decide::{DecideError, DecideResult, Decision};
+use tadpole_kernel::decide::{Context, DecideError, DecideResult, Decision};
 use tadpole_kernel::event::{Event, PolicyPublishedV1, TaskHeldOutV1};
 use tadpole_kernel::id::{Digest, Iteration, StableId};
 use tadpole_kernel::world::WorldView;
@@ -72,7 +72,7 @@ fn draw_set(
         let blueprints: Vec<Blueprint> = (0..wave).map(|_| Blueprint::draw(&recipe.world, split, &mut draws)).collect();
         let examined = parallel::map(recipe.threads(), &blueprints, |_, blueprint| {
             let made = generator.task(blueprint, judge)?;
-            let soundness = examine(&made.to_subject(StableId(0)), judge).map_err(DecideError::from_sandbox)?;
+            let soundness = examine(&made.to_subject(StableId(0)), judge).context("validating a held-out task")?;
             Ok::<_, DecideError>((made, soundness))
         })?;
         let sound = examined.into_iter().filter_map(|(made, soundness)| Some((made, soundness.ok()?)));

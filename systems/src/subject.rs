@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use bevy_ecs::prelude::Resource;
 use tadpole_kernel::blob::BlobReader;
-use tadpole_kernel::decide::DecideError;
+use tadpole_kernel::decide::{Context, DecideError};
 use tadpole_kernel::event::TaskContent;
 use tadpole_kernel::id::{Digest, StableId};
 use tadpole_kernel::world::{Content, WorldView};
@@ -45,43 +44,26 @@ impl Subject {
     }
 }
 
-/// Decodes subjects from the world.
-#[derive(Resource, Clone)]
-pub struct Subjects {
-    blobs: BlobReader,
-}
-
-impl Subjects {
-    /// Reads bulk that is not inline from `blobs`.
-    #[must_use]
-    pub fn new(blobs: BlobReader) -> Self {
-        Self { blobs }
-    }
-
-    /// Decodes the task or candidate `id`.
-    ///
-    /// # Errors
-    /// Where the world holds no content of it, or a tree does not decode.
-    pub fn load(&self, world: &WorldView, id: StableId) -> Result<Arc<Subject>, DecideError> {
-        let content = world.content(id).ok_or_else(|| DecideError::missing("content", id))?;
-        self.decode(id, content).map(Arc::new)
-    }
-
-    fn decode(&self, id: StableId, content: &Content) -> Result<Subject, DecideError> {
-        let Content { content, fail_to_pass, pass_to_pass } = content;
-        let TaskContent { digest, origin: _, statement, snapshot, gold, tests } = content.as_ref();
-        let tree = |bulk| -> Result<Tree, DecideError> {
-            Tree::from_canonical(&self.blobs.bulk(bulk)?).map_err(DecideError::new)
-        };
-        Ok(Subject {
-            id,
-            digest: *digest,
-            statement: statement.clone(),
-            snapshot: tree(snapshot)?,
-            gold: tree(gold)?,
-            hidden: tree(tests)?,
-            fail_to_pass: fail_to_pass.clone(),
-            pass_to_pass: pass_to_pass.clone(),
-        })
-    }
+/// Decodes the task or candidate `id`.
+///
+/// # Errors
+/// Where the world holds no content of it, or a tree does not decode.
+pub fn load(world: &WorldView<'_>, blobs: &BlobReader, id: StableId) -> Result<Arc<Subject>, DecideError> {
+    let missing = || DecideError::new(format!("the world holds no content of {id}"));
+    let Content { content, fail_to_pass, pass_to_pass } = world.content(id).ok_or_else(missing)?;
+    let TaskContent { digest, origin: _, statement, snapshot, gold, tests } = content.as_ref();
+    let tree = |bulk| -> Result<Tree, DecideError> {
+        let bytes = blobs.bulk(bulk).context("reading a tree")?;
+        Tree::from_canonical(&bytes).context(format!("decoding a tree of {id}"))
+    };
+    Ok(Arc::new(Subject {
+        id,
+        digest: *digest,
+        statement: statement.clone(),
+        snapshot: tree(snapshot)?,
+        gold: tree(gold)?,
+        hidden: tree(tests)?,
+        fail_to_pass: fail_to_pass.clone(),
+        pass_to_pass: pass_to_pass.clone(),
+    }))
 }

@@ -1,6 +1,7 @@
 //! Looks at candidates: plays trajectories of the iteration's policy on them and counts the passes.
 
 use bevy_ecs::prelude::Res;
+use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{DecideResult, Decision};
 use tadpole_kernel::event::{CandidateCalibratedV1, Event, Grade, Purpose};
 use tadpole_kernel::id::{Member, StableId, Version, Visit};
@@ -10,10 +11,10 @@ use super::stage::{Looks, Stage};
 use crate::capability::Recipe;
 use crate::ids::Ids;
 use crate::rollout::{Assignment, Players};
-use crate::subject::Subjects;
+use crate::subject;
 
 /// Gives every candidate that is due one its next look, in order of id.
-pub fn calibrate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, subjects: Res<Subjects>) -> DecideResult {
+pub fn calibrate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, blobs: Res<BlobReader>) -> DecideResult {
     let progress = world.progress();
     let looks = Looks::of(&recipe);
     let due: Vec<(StableId, Visit, u32)> = progress
@@ -26,7 +27,7 @@ pub fn calibrate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, s
         .collect();
     let mut assignments = Vec::new();
     for &(candidate, visit, sampled) in &due {
-        let subject = subjects.load(&world, candidate)?;
+        let subject = subject::load(&world, &blobs, candidate)?;
         assignments.extend((0..sampled).map(|member| Assignment {
             subject: subject.clone(),
             purpose: Purpose::Calibration,
@@ -37,7 +38,7 @@ pub fn calibrate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, s
             temperature: recipe.rollout.temperature,
         }));
     }
-    let mut played = players.play(&world, progress, &assignments)?.into_iter();
+    let mut played = players.play(&world, &blobs, &assignments)?.into_iter();
     let mut ids = Ids::after(progress);
     let mut decision = Decision::default();
     for (candidate, look, sampled) in due {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bevy_ecs::prelude::Res;
+use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{DecideResult, Decision};
 use tadpole_kernel::event::{CandidateRejectedV1, CandidateValidatedV1, Event, Rejection};
 use tadpole_kernel::id::{Digest, StableId};
@@ -12,7 +13,7 @@ use tadpole_scenarios::repository::Tree;
 use crate::capability::{Judge, Recipe};
 use crate::parallel;
 use crate::sandbox::{SandboxError, TestReport, TestStatus, Verdict};
-use crate::subject::{Subject, Subjects};
+use crate::subject::{self, Subject};
 
 /// The hidden tests of a sound task, by what the gold patch does to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Soundness {
 }
 
 /// Validates every generated candidate, in order of id.
-pub fn validate(world: WorldView, recipe: Res<Recipe>, judge: Res<Judge>, subjects: Res<Subjects>) -> DecideResult {
+pub fn validate(world: WorldView, recipe: Res<Recipe>, judge: Res<Judge>, blobs: Res<BlobReader>) -> DecideResult {
     let progress = world.progress();
     let due: Vec<StableId> = progress
         .open
@@ -32,7 +33,7 @@ pub fn validate(world: WorldView, recipe: Res<Recipe>, judge: Res<Judge>, subjec
         .copied()
         .filter(|&id| world.candidate(id).is_some_and(|candidate| candidate.status == Status::Generated))
         .collect();
-    let loaded = due.iter().map(|&id| subjects.load(&world, id)).collect::<Result<Vec<_>, _>>()?;
+    let loaded = due.iter().map(|&id| subject::load(&world, &blobs, id)).collect::<Result<Vec<_>, _>>()?;
     let examined = parallel::map(recipe.threads(), &loaded, |_, subject| examine(subject, &judge))?;
     let mut decision = Decision::default();
     let mut known = known_tasks(&world, &due);

@@ -1,6 +1,7 @@
 //! Plays a policy on a held-out set and counts what it solved.
 
 use bevy_ecs::prelude::Res;
+use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{DecideError, DecideResult, Decision};
 use tadpole_kernel::event::{EvaluationFinishedV1, Event, Grade, PassAt, Purpose};
 use tadpole_kernel::id::{Member, StableId, Version, Visit};
@@ -11,16 +12,16 @@ use super::statistics::{pass_at, wilson};
 use crate::capability::Recipe;
 use crate::ids::Ids;
 use crate::rollout::{Assignment, Played, Players};
-use crate::subject::Subjects;
+use crate::subject;
 
 /// Measures the policy published last as the plan says.
-pub fn evaluate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, subjects: Res<Subjects>) -> DecideResult {
+pub fn evaluate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, blobs: Res<BlobReader>) -> DecideResult {
     let progress = world.progress();
     let measurement = plan::next(progress, &recipe).ok_or_else(|| DecideError::new("no evaluation is due"))?;
     let tasks = held_out(&world, &measurement.set.name);
     let mut assignments = Vec::with_capacity(tasks.len() * measurement.samples as usize);
     for &task in &tasks {
-        let subject = subjects.load(&world, task)?;
+        let subject = subject::load(&world, &blobs, task)?;
         assignments.extend((0..measurement.samples).map(|member| Assignment {
             subject: subject.clone(),
             purpose: Purpose::Evaluation,
@@ -31,7 +32,7 @@ pub fn evaluate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, su
             temperature: measurement.temperature,
         }));
     }
-    let played = players.play(&world, progress, &assignments)?;
+    let played = players.play(&world, &blobs, &assignments)?;
     let result = tally(progress.iteration, &measurement, tasks.len() as u32, &played);
     let mut ids = Ids::after(progress);
     let mut decision = Decision::default();

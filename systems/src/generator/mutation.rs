@@ -19,6 +19,10 @@ use crate::capability::Judge;
 /// The generator's name in events.
 const NAME: &str = "mutation";
 
+/// How the sandbox's word begins about an expression that a limit stopped. A fault that never ends teaches little and costs
+/// its fuel in every test.
+const STOPPED: &str = "stopped:";
+
 /// Draws projects of a world and injects faults.
 #[derive(Clone, Debug)]
 pub struct Mutation {
@@ -162,7 +166,8 @@ fn calls(function: &world::Function) -> Vec<String> {
     function.visible.iter().chain(&function.hidden).cloned().collect()
 }
 
-/// How each bug shows; `None` where one of them, alone, shows in no visible or in no hidden case.
+/// How each bug shows; `None` where one of them, alone, shows in no visible or in no hidden case, or
+/// does not end.
 fn shows(
     project: &Project,
     faulted: &FaultedProject,
@@ -180,6 +185,9 @@ fn shows(
         let known = &cases.by_function[fault.function];
         let asked: Vec<String> = known.iter().map(|case| case.call.clone()).collect();
         let values = judge.sandbox.evaluate(&tree, &function.module, &asked, &judge.limits).context("running a faulty project")?;
+        if values.iter().any(|value| value.as_ref().is_err_and(|error| error.starts_with(STOPPED))) {
+            return Ok(None);
+        }
         let wrong = known.iter().zip(values).filter(|(case, value)| value.as_ref() != Ok(&case.expected));
         let (visible, hidden): (Vec<_>, Vec<_>) =
             wrong.partition(|(case, _)| case.number as usize <= function.visible.len());
@@ -192,11 +200,7 @@ fn shows(
     Ok(Some(facts))
 }
 
-fn example(case: &TestCase, value: Result<String, crate::sandbox::EvaluationError>) -> Example {
-    let outcome = match value {
-        Ok(value) => Outcome::Value(value),
-        Err(error) if error.is_endless() => Outcome::Endless,
-        Err(error) => Outcome::Error(error.to_string()),
-    };
+fn example(case: &TestCase, value: Result<String, String>) -> Example {
+    let outcome = value.map_or_else(Outcome::Error, Outcome::Value);
     Example { call: case.call.clone(), expected: case.expected.clone(), outcome }
 }

@@ -1,6 +1,6 @@
 //! Groups of trajectories and their advantages. A group is formed by the id of its task, never by position.
 
-use tadpole_gpu::backend::TrainSequence;
+use tadpole_gpu::backend::{Sequence, TrainSequence};
 use tadpole_gpu::dppo::{self, Row};
 use tadpole_kernel::decide::{Context, DecideError};
 use tadpole_kernel::event::{Exit, Group, Purpose};
@@ -71,11 +71,12 @@ fn teach(
         let (Some(advantage), Some(history)) = (advantage, world.history(*id)) else { continue };
         taught = true;
         for segment in history.segments.iter() {
+            let targets = segment.sampled.iter().map(|span| span.start..span.end).collect();
             sequences.push(TrainSequence {
-                tokens: segment.tokens.unpack(),
-                spans: segment.sampled.iter().map(|span| span.start as usize..span.end as usize).collect(),
+                sequence: Sequence { tokens: segment.tokens.unpack(), targets },
+                advantages: vec![*advantage as f32; segment.log_probs.len()],
                 rollout_log_probs: segment.log_probs.clone(),
-                advantage: *advantage as f32,
+                weight: 1.0,
             });
         }
     }

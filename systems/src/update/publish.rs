@@ -6,7 +6,7 @@ use tadpole_kernel::decide::{DecideResult, Decision};
 use tadpole_kernel::event::{Event, PolicyPublishedV1};
 use tadpole_kernel::world::WorldView;
 
-use super::Learner;
+use super::learner::{Learner, last_version};
 use crate::capability::Recipe;
 use crate::ids::Ids;
 
@@ -14,11 +14,11 @@ use crate::ids::Ids;
 pub fn publish(world: WorldView, recipe: Res<Recipe>, learner: Res<Learner>, blobs: Res<BlobReader>) -> DecideResult {
     let progress = world.progress();
     let mut decision = Decision::default();
-    let last = world.last_version(progress)?;
-    let (weights, averaged) = match last.state {
+    let last = last_version(&world)?;
+    let (weights, averaged) = match last.state.filter(|_| progress.updates > 0) {
         Some(state) => {
-            let (bytes, averaged) = learner.averaged(&recipe, last.weights, state, &blobs)?;
-            (decision.blob(bytes), averaged)
+            let (weights, averaged) = learner.published(&recipe, last, state, &blobs)?;
+            (decision.blob(weights.canonical_bytes()), averaged)
         }
         None => (last.weights, 1),
     };
