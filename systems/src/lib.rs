@@ -4,5 +4,6 @@
 pub mod codec;
 pub mod grading;
 pub mod harness;
+pub mod interpreter;
 pub mod sandbox;
 pub mod tokenizer;
