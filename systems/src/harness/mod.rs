@@ -93,12 +93,12 @@ pub struct EpisodeFacts {
     pub ran_tests: bool,
 }
 
-/// What was said in an episode; an audit's material.
+/// A turn and what it led to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Transcript {
-    /// The policy's turns.
-    pub outputs: Vec<String>,
-    /// Every observation, in order.
+pub struct Exchange {
+    /// What the policy wrote.
+    pub output: String,
+    /// The results of its calls, in order.
     pub observations: Vec<String>,
 }
 
@@ -130,5 +130,5 @@ pub trait Episode: Send {
     fn facts(&self) -> EpisodeFacts;
 
     /// What was said so far.
-    fn transcript(&self) -> &Transcript;
+    fn transcript(&self) -> &[Exchange];
 }

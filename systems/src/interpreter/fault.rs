@@ -100,7 +100,7 @@ impl Raised {
 
 fn push_line(text: &mut String, line: fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
-    drop(text.write_fmt(line));
+    text.write_fmt(line).ok();
     text.push('\n');
 }
 

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
-
 use std::sync::LazyLock;
 
 use proptest::prelude::*;

@@ -136,8 +136,6 @@ fn straightened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use proptest::prelude::*;
 
     use super::*;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use tadpole_scenarios::repository::Tree;
 
-use super::{Episode, EpisodeFacts, Exit, Finish, Harness, ModelOutput, TaskView, Transcript, TurnOutcome};
+use super::{Episode, EpisodeFacts, Exchange, Exit, Finish, Harness, ModelOutput, TaskView, TurnOutcome};
 use crate::codec::{Codec, Piece, ToolCall};
 use crate::sandbox::{Limits, Sandbox, SandboxError};
 use arguments::Arguments;
@@ -104,7 +104,7 @@ impl Harness for Leaf {
             base: task.tree.clone(),
             files: Files::new(task.tree.clone()),
             facts: EpisodeFacts::default(),
-            transcript: Transcript::default(),
+            transcript: Vec::new(),
             exit: None,
         })
     }
@@ -117,7 +117,7 @@ struct LeafEpisode {
     base: Tree,
     files: Files,
     facts: EpisodeFacts,
-    transcript: Transcript,
+    transcript: Vec<Exchange>,
     exit: Option<Exit>,
 }
 
@@ -131,7 +131,7 @@ impl Episode for LeafEpisode {
             return Ok(TurnOutcome::Done(exit));
         }
         self.facts.turns += 1;
-        self.transcript.outputs.push(output.text.clone());
+        self.transcript.push(Exchange { output: output.text.clone(), observations: Vec::new() });
         match output.finish {
             Finish::TurnTokens => return Ok(self.finish(Exit::MaxTurnTokens)),
             Finish::Context => return Ok(self.finish(Exit::MaxContext)),
@@ -145,7 +145,9 @@ impl Episode for LeafEpisode {
         for call in &turn.calls {
             observations.push(self.observe(call, sandbox)?);
         }
-        self.transcript.observations.extend_from_slice(&observations);
+        if let Some(exchange) = self.transcript.last_mut() {
+            exchange.observations.clone_from(&observations);
+        }
         if self.facts.turns >= self.config.max_turns {
             return Ok(self.finish(Exit::MaxTurns));
         }
@@ -165,7 +167,7 @@ impl Episode for LeafEpisode {
         self.facts
     }
 
-    fn transcript(&self) -> &Transcript {
+    fn transcript(&self) -> &[Exchange] {
         &self.transcript
     }
 }
