@@ -11,24 +11,24 @@ use std::sync::{Mutex, PoisonError};
 /// A number of threads. They live as long as one call: items are large (a sequence, a weight matrix), starting a
 /// thread is not felt, and idle threads never stand in the way of others.
 #[derive(Clone, Copy, Debug)]
-pub struct Pool {
+pub(crate) struct Pool {
     threads: NonZeroUsize,
 }
 
 impl Pool {
     /// A pool of this many threads, at least one.
-    pub fn new(threads: usize) -> Self {
+    pub(crate) fn new(threads: usize) -> Self {
         Self { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN) }
     }
 
     /// How many threads.
-    pub fn threads(self) -> usize {
+    pub(crate) fn threads(self) -> usize {
         self.threads.get()
     }
 
     /// Does `work` for every item, each on some thread with that thread's scratch. `scratch` is filled up to one a
     /// thread. Of several errors, the one of the earliest item is returned.
-    pub fn for_each<T, S>(
+    pub(crate) fn for_each<T, S>(
         self,
         scratch: &mut Vec<S>,
         items: Vec<T>,

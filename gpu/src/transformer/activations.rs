@@ -68,6 +68,9 @@ impl LayerState {
 pub(crate) struct Scratch {
     pub(super) scores: Vec<f32>,
     pub(super) positions: Vec<usize>,
+    /// One row of the vocabulary each.
+    pub(super) row_log_probs: Vec<f32>,
+    pub(super) row_weights: Vec<f32>,
     pub(super) attention: BackwardScratch,
     /// Gradients that live within one layer.
     pub(super) dact: Vec<f32>,

@@ -4,12 +4,13 @@ use super::activations::{LayerState, Scratch, SequenceWork, grow};
 use super::attention::AttendBackward;
 use super::feed_forward::GatedBackward;
 use super::forward::{Fault, Span, inputs};
-use super::head::{LogitGradient, RowSoftmax, softmax_row, target_rows};
+use super::head::{LogitGradient, target_rows};
 use super::model::{LayerPacks, Model};
 use super::norm::NormBackward;
 use super::rotate::RotateBackward;
 use crate::error::Quantity;
 use crate::gemm::{Packed, Rows, Start, product};
+use crate::sample::log_softmax_row;
 use crate::weights::LayerTensor;
 use core::ops::Range;
 
@@ -19,7 +20,8 @@ pub(crate) struct Targets {
     pub(crate) log_probs: Vec<f32>,
     /// Entropy at each target.
     pub(crate) entropies: Vec<f32>,
-    softmax: Vec<RowSoftmax>,
+    /// Sum of the weights that stand in place of each target's logits.
+    sums: Vec<f32>,
 }
 
 impl Model {
@@ -45,16 +47,19 @@ impl Model {
         work.head.gather(&work.x, width, target_rows(targets));
         let rows: Vec<usize> = target_rows(targets).collect();
         self.logits(&mut work.head).map_err(|fault| Fault { row: rows[fault.row], ..fault })?;
-        let mut found = Targets { log_probs: Vec::new(), entropies: Vec::new(), softmax: Vec::new() };
+        let mut found = Targets { log_probs: Vec::new(), entropies: Vec::new(), sums: Vec::new() };
+        grow(&mut scratch.row_log_probs, vocab);
+        grow(&mut scratch.row_weights, vocab);
+        let (log_probs, weights) = (&mut scratch.row_log_probs[..vocab], &mut scratch.row_weights[..vocab]);
         for (index, &row) in rows.iter().enumerate() {
             let logits = work.head.row_mut(index, vocab);
-            let logit = logits[tokens[row + 1] as usize];
-            let Some(softmax) = softmax_row(self.isa, logits, temperature) else {
+            let Ok(sums) = log_softmax_row(self.isa, logits, temperature, log_probs, weights) else {
                 return Err(Fault { quantity: Quantity::Logits, layer: None, row });
             };
-            found.log_probs.push(softmax.log_prob(logit, temperature));
-            found.entropies.push(softmax.entropy);
-            found.softmax.push(softmax);
+            logits.copy_from_slice(weights);
+            found.log_probs.push(log_probs[tokens[row + 1] as usize]);
+            found.entropies.push(sums.entropy);
+            found.sums.push(sums.sum);
         }
         Ok(found)
     }
@@ -83,7 +88,7 @@ impl Model {
                 continue;
             }
             let gradient = gradients[index] / temperature;
-            LogitGradient { row, sum: found.softmax[index].sum, token, gradient }.run(self.isa);
+            LogitGradient { row, sum: found.sums[index], token, gradient }.run(self.isa);
         }
         self.head_backward(head, targets, work, scratch);
         for (layer, packs) in layers.iter().enumerate().rev() {

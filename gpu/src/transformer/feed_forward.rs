@@ -1,6 +1,6 @@
 //! The gated unit: `act = silu(gate) * up`, `silu(g) = g / (1 + e^-g)`.
 
-use crate::math::{Lane, sigmoid};
+use crate::math::sigmoid;
 use crate::vector::{Isa, Kernel, LANES, V16, dispatch};
 
 /// The gated unit over rows of `2 hidden` numbers: gates, then ups.

@@ -30,9 +30,9 @@ mod norm;
 mod rope;
 mod rotate;
 
-pub(crate) use activations::{Scratch, SequenceWork};
+pub(crate) use activations::{LayerState, Scratch, SequenceWork};
 pub(crate) use forward::{Fault, Input, Span, inputs};
 pub(crate) use gradient::{GradientScratch, Gradients};
-pub(crate) use head::{softmax_row, target_rows};
+pub(crate) use head::{HeadState, target_rows};
 pub(crate) use kv::KvCache;
-pub(crate) use model::Model;
+pub(crate) use model::{Model, Purpose};

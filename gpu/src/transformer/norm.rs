@@ -1,6 +1,5 @@
 //! Root-mean-square norm: `hat = x / sqrt(mean(x^2) + eps)`, `out = hat * gain`.
 
-use crate::math::Lane;
 use crate::vector::{Isa, Kernel, LANES, V16, dispatch};
 
 /// The norm of rows of `gain.len()` numbers.

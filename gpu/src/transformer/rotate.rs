@@ -2,7 +2,6 @@
 
 use super::norm::{mean_square, norm_row_backward, normalise_row};
 use super::rope::Rope;
-use crate::math::Lane;
 use crate::vector::{Isa, Kernel, LANES, Line, V16, dispatch};
 
 /// Heads of a row: queries, then keys, each of `head_dim` channels.

@@ -173,7 +173,7 @@ impl Weights {
 
     /// One tensor of one layer.
     pub(crate) fn layer(&self, layer: usize, tensor: LayerTensor) -> &[f32] {
-        self.at(layout::layer_index(&self.shape, layer, tensor))
+        self.at(layer_index(&self.shape, layer, tensor))
     }
 
     /// The gain of the last norm, `[width]`.

@@ -8,9 +8,9 @@
 use super::super::kv::{BLOCK, KvCache};
 use super::super::rotate::Heads;
 use super::forward::{POSITIONS, RowStat};
-use super::tiles::{Keys, Packed, Scores, Values, VirtualRows, Weighting, weighted_tile};
+use super::tiles::{Keys, Packed, Scores, VirtualRows, Weighting, weighted_tile};
 use crate::gemm::{RowTiles, Rows, over_columns, over_rows, transposed_chain};
-use crate::math::{Lane, exp};
+use crate::math::exp;
 use crate::vector::{Isa, Kernel, LANES, Line, V16, dispatch, pad_lines};
 
 /// The gradient of attention.

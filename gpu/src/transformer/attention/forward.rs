@@ -5,7 +5,7 @@ use super::super::kv::{BLOCK, HeadView, KvCache};
 use super::super::rotate::Heads;
 use super::tiles::{Keys, Scores, Values, VirtualRows, Weighting, weighted_tile};
 use crate::gemm::{RowTiles, over_columns, over_rows};
-use crate::math::{Lane, exp};
+use crate::math::exp;
 use crate::vector::{Isa, Kernel, LANES, V16, dispatch};
 
 /// Positions that are taken together.

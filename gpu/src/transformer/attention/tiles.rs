@@ -2,7 +2,6 @@
 
 use super::super::kv::{BLOCK, HeadView};
 use crate::gemm::{ColumnTiles, RowTiles, chain, over_rows};
-use crate::math::Lane;
 use crate::vector::{LANES, Line, V16};
 
 /// Rows of the query side: `head_dim` numbers for each virtual row.
