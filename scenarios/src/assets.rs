@@ -67,3 +67,8 @@ mod tests {
         assert_eq!(frognano.world, reuse.world);
     }
 }
+/// Weights of the base policy, safetensors.
+pub const WEIGHTS: &[u8] = include_bytes!("../policy/model.safetensors");
+
+/// Its tokenizer.
+pub const TOKENIZER: &[u8] = include_bytes!("../policy/tokenizer.json");

@@ -90,15 +90,5 @@ impl Shelf {
 /// Reads weights from the blob store.
 pub(crate) fn read_weights(digest: Digest, blobs: &BlobReader) -> Result<Weights, DecideError> {
     let bytes = blobs.read(digest).context("reading weights")?;
-    Weights::from_canonical_bytes(&bytes).with_context_of("decoding weights", digest)
-}
-
-trait ContextOf<T> {
-    fn with_context_of(self, what: &str, digest: Digest) -> Result<T, DecideError>;
-}
-
-impl<T, E: std::error::Error + Send + Sync + 'static> ContextOf<T> for Result<T, E> {
-    fn with_context_of(self, what: &str, digest: Digest) -> Result<T, DecideError> {
-        self.map_err(|error| DecideError::because(format!("{what} {digest}"), error))
-    }
+    Weights::from_canonical(&bytes).context(format!("decoding weights {digest}"))
 }

@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking"))]
 
 pub mod analysis;
+pub mod assembly;
 pub mod capability;
 pub mod codec;
 pub mod curriculum;

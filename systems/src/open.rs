@@ -37,13 +37,9 @@ pub fn open(world: WorldView, recipe: Res<Recipe>, base: Res<Base>, judge: Res<J
     for set in &recipe.evaluation.sets {
         for (made, soundness) in draw_set(set, &recipe, &judge, &mut known)? {
             let Soundness { fail_to_pass, pass_to_pass } = soundness;
-            decision.push(Event::TaskHeldOut(TaskHeldOutV1 {
-                task: ids.next(),
-                set: set.name.clone(),
-                content: made.into_content(&mut decision),
-                fail_to_pass,
-                pass_to_pass,
-            }));
+            let content = made.into_content(&mut decision);
+            let (task, set) = (ids.next(), set.name.clone());
+            decision.push(Event::TaskHeldOut(TaskHeldOutV1 { task, set, content, fail_to_pass, pass_to_pass }));
         }
     }
     Ok(decision)

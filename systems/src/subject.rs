@@ -40,7 +40,7 @@ impl Subject {
     /// Files of the snapshot that hold tests the agent can see, ascending.
     #[must_use]
     pub fn visible_test_files(&self) -> Vec<String> {
-        self.snapshot.paths().filter(|path| crate::grading::is_test_file(path)).map(str::to_owned).collect()
+        self.snapshot.paths().filter(|path| is_test_file(path)).map(str::to_owned).collect()
     }
 }
 
@@ -66,4 +66,10 @@ pub fn load(world: &WorldView<'_>, blobs: &BlobReader, id: StableId) -> Result<A
         fail_to_pass: fail_to_pass.clone(),
         pass_to_pass: pass_to_pass.clone(),
     }))
+}
+
+/// Whether a path is a test file by the convention of the embedded world (and of pytest): `test_*.py`.
+fn is_test_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.starts_with("test_") && name.ends_with(".py")
 }

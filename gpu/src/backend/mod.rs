@@ -89,6 +89,12 @@ pub trait Trainer: Send {
     /// The mean of the weights after each step that [`Averaging`] takes in; the weights now, before the first.
     fn averaged_weights(&self) -> Result<Weights, ArithmeticError>;
 
+    /// How many steps entered that mean.
+    fn averaged_steps(&self) -> u64;
+
+    /// Goes on from other weights of the same shape: moments stay, the mean starts again.
+    fn restart(&mut self, weights: &Weights) -> Result<(), ArithmeticError>;
+
     /// Optimiser steps since the start or the last [`Trainer::reset_optimiser`].
     fn steps(&self) -> u64;
 

@@ -24,9 +24,7 @@ pub fn generate(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>
     for (draw, made) in draws.iter().zip(made) {
         decision.draws.add(made.draws);
         let attempt = made.attempt;
-        for effect in &made.effects {
-            decision.push(Event::EffectRecorded(effect.clone()));
-        }
+        decision.events.extend(made.effects.iter().cloned());
         let generated = CandidateGeneratedV1 {
             candidate: ids.next(),
             iteration: progress.iteration,

@@ -1,7 +1,9 @@
 //! What to do with a calibrated candidate, from its recorded looks alone, so that any rule can be replayed and forked.
 
+use std::cmp::Ordering;
+
 use tadpole_kernel::event::{Direction, Rejection};
-use tadpole_scenarios::schema::{Admission, Scenario};
+use tadpole_scenarios::schema::{Admission, Distance, Scenario};
 
 /// What is known of a calibrated candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +40,7 @@ pub trait Curriculum {
     fn judge(&self, candidate: Calibrated) -> Judgement;
 
     /// How far a mixed group is from what the curriculum wants; smaller is nearer. Orders the filling of a batch.
-    fn distance(&self, passed: u32, sampled: u32) -> u64;
+    fn distance(&self, passed: u32, sampled: u32) -> Distance;
 }
 
 /// The paper's rule: admit within a band of pass rates, refine towards it.
@@ -64,7 +66,7 @@ impl Curriculum for Banded {
         if sampled >= wanted && self.admission.admits(passed, sampled) {
             return Judgement::Admit;
         }
-        let (direction, otherwise) = if self.admission.is_below(passed, sampled) || passed == 0 {
+        let (direction, otherwise) = if passed == 0 || self.admission.side(passed, sampled) == Ordering::Less {
             (Direction::Easier, Rejection::TooHard)
         } else {
             (Direction::Harder, Rejection::TooEasy)
@@ -76,10 +78,7 @@ impl Curriculum for Banded {
         }
     }
 
-    /// Distance of `passed / sampled` from one half, in units of `1 / (2 * sampled)` scaled to a common denominator.
-    fn distance(&self, passed: u32, sampled: u32) -> u64 {
-        const SCALE: u64 = 1 << 32;
-        let doubled = 2 * u64::from(passed);
-        doubled.abs_diff(u64::from(sampled)) * SCALE / u64::from(sampled.max(1))
+    fn distance(&self, passed: u32, sampled: u32) -> Distance {
+        self.admission.distance(passed, sampled)
     }
 }

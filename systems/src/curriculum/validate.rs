@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::blob::BlobReader;
-use tadpole_kernel::decide::{DecideResult, Decision};
+use tadpole_kernel::decide::{Context, DecideResult, Decision};
 use tadpole_kernel::event::{CandidateRejectedV1, CandidateValidatedV1, Event, Rejection};
 use tadpole_kernel::id::{Digest, StableId};
 use tadpole_kernel::world::{Status, WorldView};
@@ -34,7 +34,7 @@ pub fn validate(world: WorldView, recipe: Res<Recipe>, judge: Res<Judge>, blobs:
         .filter(|&id| world.candidate(id).is_some_and(|candidate| candidate.status == Status::Generated))
         .collect();
     let loaded = due.iter().map(|&id| subject::load(&world, &blobs, id)).collect::<Result<Vec<_>, _>>()?;
-    let examined = parallel::map(recipe.threads(), &loaded, |_, subject| examine(subject, &judge))?;
+    let examined = parallel::map(recipe.threads(), &loaded, |_, subject| examine(subject, &judge)).context("validating")?;
     let mut decision = Decision::default();
     let mut known = known_tasks(&world, &due);
     for (subject, examined) in loaded.iter().zip(examined) {
@@ -69,7 +69,7 @@ pub fn examine(subject: &Subject, judge: &Judge) -> Result<Result<Soundness, Rej
         return Ok(Err(Rejection::Unstable));
     }
     let visible = judge.sandbox.test(&subject.snapshot, &subject.visible_test_files(), &judge.limits)?;
-    if visible.tests.iter().all(|(_, status)| status.passed()) {
+    if visible.tests.iter().all(|(_, status)| *status == TestStatus::Passed) {
         return Ok(Err(Rejection::NotVisible));
     }
     Ok(Ok(soundness))
@@ -85,11 +85,11 @@ fn ran(report: &TestReport) -> Result<(), Rejection> {
 }
 
 fn compare(failing: &TestReport, passing: &TestReport) -> Result<Soundness, Rejection> {
-    if !passing.tests.iter().all(|(_, status)| status.passed()) {
+    if !passing.tests.iter().all(|(_, status)| *status == TestStatus::Passed) {
         return Err(Rejection::GoldFails);
     }
     let passed_before: BTreeSet<&str> =
-        failing.tests.iter().filter(|(_, status)| status.passed()).map(|(id, _)| id.as_str()).collect();
+        failing.tests.iter().filter(|(_, status)| *status == TestStatus::Passed).map(|(id, _)| id.as_str()).collect();
     if failing.tests.iter().any(|(_, status)| matches!(status, TestStatus::Error { .. })) {
         return Err(Rejection::DoesNotLoad);
     }

@@ -1,6 +1,7 @@
 //! A task as a generator hands it over.
 
-use tadpole_kernel::decide::{Decision, DrawCount};
+use tadpole_kernel::decide::Decision;
+use tadpole_kernel::draws::DrawCount;
 use tadpole_kernel::event::{Event, Origin, TaskContent};
 use tadpole_kernel::id::{Digest, StableId};
 use tadpole_scenarios::repository::Tree;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tadpole_kernel::decide::{Context, DecideError, DrawCount};
-use tadpole_kernel::draws::{Stream, StreamKey};
+use tadpole_kernel::decide::{Context, DecideError};
+use tadpole_kernel::draws::{DrawCount, Stream, StreamKey};
 use tadpole_kernel::event::{Direction, Origin};
 use tadpole_kernel::id::Visit;
 use tadpole_scenarios::draws::Draws;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tadpole_kernel::decide::{Decision, DrawCount};
-use tadpole_kernel::draws::{Stream, StreamKey};
+use tadpole_kernel::decide::Decision;
+use tadpole_kernel::draws::{DrawCount, Stream, StreamKey};
 use tadpole_kernel::event::{Event, Exit, Facts, Purpose, Segment, TrajectoryFinishedV1};
 use tadpole_kernel::id::{Iteration, Member, Version, Visit};
 

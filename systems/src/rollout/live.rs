@@ -1,15 +1,14 @@
 //! One episode under way: its token history, and what the next logits do to it.
 
 use tadpole_gpu::sample;
-use tadpole_kernel::decide::DrawCount;
-use tadpole_kernel::draws::Stream;
-use tadpole_kernel::event::{Exit, Segment, Span, Tokens};
+use tadpole_kernel::draws::{DrawCount, Stream};
+use tadpole_kernel::event::{Exit, Facts, Segment, Span, Tokens};
 
 use super::assignment::{Assignment, Played};
 use super::players::{PlayError, Players};
 use super::reward::{raw_reward, shaped_reward};
-use crate::grading::grade;
-use crate::harness::{Allowance, Episode, ModelOutput, TaskView, TurnOutcome};
+use crate::grading::{Hidden, grade, leaked};
+use crate::harness::{Allowance, Episode, Finish, ModelOutput, TaskView, TurnOutcome};
 
 /// One episode under way.
 pub(super) struct Live<'a> {
@@ -59,7 +58,7 @@ impl<'a> Live<'a> {
             turn: Turn {
                 index: 0,
                 start: tokens.len(),
-                allowance: *allowance.as_ref().unwrap_or(&Allowance::NONE),
+                allowance: allowance.unwrap_or(Allowance { tokens: 0, cut: Finish::Context }),
                 stream: assignment.stream(players.recipe.seed, 0),
             },
             draws: DrawCount::default(),
@@ -126,8 +125,8 @@ impl<'a> Live<'a> {
 
     /// Grades the episode.
     pub(super) fn finish(self, exit: Exit) -> Result<Played, PlayError> {
-        let Players { recipe, judge, tokenizer, .. } = self.players;
-        let facts = grade(&self.assignment.subject, self.episode.as_ref(), judge)?;
+        let Players { recipe, tokenizer, .. } = self.players;
+        let facts = self.facts()?;
         let sampled = self.log_probs.len() as u32;
         let raw_reward = raw_reward(recipe, exit, facts.grade);
         let reward = shaped_reward(recipe, self.assignment.iteration.0, exit, raw_reward, sampled);
@@ -145,5 +144,23 @@ impl<'a> Live<'a> {
             patch: self.episode.patch().canonical_bytes(),
             draws: self.draws,
         })
+    }
+
+    fn facts(&self) -> Result<Facts, PlayError> {
+        let subject = &self.assignment.subject;
+        let hidden = Hidden {
+            base: &subject.snapshot,
+            tests: &subject.hidden,
+            gold: &subject.gold,
+            fail_to_pass: &subject.fail_to_pass,
+            pass_to_pass: &subject.pass_to_pass,
+        };
+        let judge = &self.players.judge;
+        let graded = grade(&hidden, self.episode.tree(), judge.sandbox.as_ref(), &judge.limits)?;
+        if let Some(fault) = graded.fault {
+            return Err(PlayError::Grading(fault));
+        }
+        let seen = leaked(&hidden, &subject.statement, self.episode.transcript());
+        Ok(graded.facts(self.episode.facts().ran_tests, seen))
     }
 }

@@ -7,5 +7,5 @@ mod players;
 mod reward;
 
 pub use assignment::{Assignment, Played};
-pub use players::{Players, Rules};
+pub use players::{PlayError, Players};
 pub use reward::{raw_reward, shaped_reward};

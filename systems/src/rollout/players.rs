@@ -15,6 +15,7 @@ use tadpole_kernel::world::{Progress, WorldView};
 use super::assignment::{Assignment, Played};
 use super::lane;
 use crate::capability::{Judge, Recipe, Shelf};
+use crate::grading::GradeError;
 use crate::harness::{Harness, TokenBudget};
 use crate::sandbox::SandboxError;
 use crate::tokenizer::{Tokenizer, TokenizerError};
@@ -31,6 +32,12 @@ pub enum PlayError {
     /// The sandbox failed.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
+    /// A task cannot be graded by anyone.
+    #[error(transparent)]
+    Ungradable(#[from] GradeError),
+    /// Grading failed for a reason outside the policy.
+    #[error("grading failed: {0}")]
+    Grading(String),
     /// A text could not be encoded.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),

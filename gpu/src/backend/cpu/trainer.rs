@@ -196,6 +196,23 @@ impl Trainer for CpuTrainer {
         }
     }
 
+    fn averaged_steps(&self) -> u64 {
+        self.average.as_ref().map_or(0, Average::count)
+    }
+
+    fn restart(&mut self, weights: &Weights) -> Result<(), ArithmeticError> {
+        if weights.shape() != self.model.shape() {
+            return Err(ArithmeticError::State("the weights are of another shape".to_owned()));
+        }
+        weights.check_finite()?;
+        self.model.weights = weights.clone();
+        self.model.repack();
+        if let Some(average) = &mut self.average {
+            average.reset();
+        }
+        Ok(())
+    }
+
     fn steps(&self) -> u64 {
         self.optimiser.steps()
     }

@@ -79,8 +79,8 @@ keys! {
         commands: u32 = 1_000, 1..=1_000_000;
         /// Files and directories in the tree.
         files: u32 = 256, 1..=100_000;
-        /// Bytes of one file.
-        file_bytes: u64 = 262_144, 1_024..=67_108_864;
+        /// Bytes of all files.
+        disk_bytes: u64 = 1_048_576, 1_024..=1_073_741_824;
         /// Wall-clock watchdog in milliseconds, far above every counted limit: it ends only native loops that do not count,
         /// and each time it fires is recorded as an effect.
         watchdog_ms: u64 = 10_000, 100..=3_600_000;
