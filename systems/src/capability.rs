@@ -10,10 +10,11 @@ use tadpole_gpu::backend::{Backend, Policy};
 use tadpole_gpu::weights::Weights;
 use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{Context, DecideError};
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::id::Digest;
 use tadpole_scenarios::schema::Scenario;
 
-use crate::sandbox::{Limits, Sandbox};
+use crate::sandbox::{Limits, Sandbox, Witness};
 
 /// The scenario, as deciders read it.
 #[derive(Resource, Clone, Debug)]
@@ -51,6 +52,15 @@ pub struct Judge {
     pub sandbox: Arc<dyn Sandbox>,
     /// What a run of it may use.
     pub limits: Limits,
+}
+
+impl Judge {
+    /// The same judge under watch: verdicts that depend on the machine are recorded as effects.
+    #[must_use]
+    pub fn witnessed(&self, effects: &EffectStore) -> (Self, Witness) {
+        let witness = Witness::new(Arc::clone(&self.sandbox), effects.clone());
+        (Self { sandbox: Arc::new(witness.clone()), limits: self.limits.clone() }, witness)
+    }
 }
 
 /// Policies ready to be played, by the digest of their weights. The last few stay loaded.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bevy_ecs::prelude::{Res, Resource};
 use tadpole_gpu::weights::Weights;
 use tadpole_kernel::decide::{Context, DecideError, DecideResult, Decision};
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{Event, PolicyPublishedV1, TaskHeldOutV1};
 use tadpole_kernel::id::{Digest, Iteration, StableId};
 use tadpole_kernel::world::WorldView;
@@ -27,7 +28,8 @@ const DRAWS_PER_TASK_MAX: usize = 20;
 pub struct Base(pub Arc<Weights>);
 
 /// Publishes the base policy and draws the held-out sets.
-pub fn open(world: WorldView, recipe: Res<Recipe>, base: Res<Base>, judge: Res<Judge>) -> DecideResult {
+pub fn open(world: WorldView, recipe: Res<Recipe>, base: Res<Base>, judge: Res<Judge>, effects: Res<EffectStore>) -> DecideResult {
+    let (judge, witness) = judge.witnessed(&effects);
     let mut ids = Ids::after(world.progress());
     let mut decision = Decision::default();
     let policy = ids.next();
@@ -42,6 +44,7 @@ pub fn open(world: WorldView, recipe: Res<Recipe>, base: Res<Base>, judge: Res<J
             decision.push(Event::TaskHeldOut(TaskHeldOutV1 { task, set, content, fail_to_pass, pass_to_pass }));
         }
     }
+    decision.events.extend(witness.events());
     Ok(decision)
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Maps `items` on `threads` threads; results stand in the order of the items.
 ///
 /// The first error, in the order of the items, is returned; items behind an error may or may not have been mapped.
-pub fn map<T: Sync, R: Send, E: Send>(
+pub(crate) fn map<T: Sync, R: Send, E: Send>(
     threads: usize,
     items: &[T],
     work: impl Fn(usize, &T) -> Result<R, E> + Sync,

@@ -3,6 +3,7 @@
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{DecideResult, Decision};
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{CandidateCalibratedV1, Event, Grade, Purpose};
 use tadpole_kernel::id::{Member, StableId, Version, Visit};
 use tadpole_kernel::world::WorldView;
@@ -14,7 +15,8 @@ use crate::rollout::{Assignment, Players};
 use crate::subject;
 
 /// Gives every candidate that is due one its next look, in order of id.
-pub fn calibrate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn calibrate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, effects: Res<EffectStore>, blobs: Res<BlobReader>) -> DecideResult {
+    let (players, witness) = players.witnessed(&effects);
     let progress = world.progress();
     let looks = Looks::of(&recipe);
     let due: Vec<(StableId, Visit, u32)> = progress
@@ -49,5 +51,6 @@ pub fn calibrate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, b
         }
         decision.push(Event::CandidateCalibrated(CandidateCalibratedV1 { candidate, look, passed, sampled }));
     }
+    decision.events.extend(witness.events());
     Ok(decision)
 }

@@ -2,6 +2,7 @@
 
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::decide::{DecideResult, Decision};
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{CandidateGeneratedV1, Event};
 use tadpole_kernel::world::WorldView;
 
@@ -12,7 +13,8 @@ use crate::ids::Ids;
 use crate::parallel;
 
 /// Draws a wave of candidates, as far as the budget allows.
-pub fn generate(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>) -> DecideResult {
+pub fn generate(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>, effects: Res<EffectStore>) -> DecideResult {
+    let (judge, witness) = judge.witnessed(&effects);
     let progress = world.progress();
     let count = recipe.curriculum.wave.min(budget_left(&world, progress, &recipe));
     let draws: Vec<Draw> = (progress.draws..progress.draws + count)
@@ -35,5 +37,6 @@ pub fn generate(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>
         };
         decision.push(Event::CandidateGenerated(generated));
     }
+    decision.events.extend(witness.events());
     Ok(decision)
 }

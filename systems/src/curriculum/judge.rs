@@ -2,6 +2,7 @@
 
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::decide::{DecideResult, Decision};
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{
     CandidateGeneratedV1, CandidateRejectedV1, Event, Refinement, Rejection, TaskAdmittedV1,
 };
@@ -23,7 +24,8 @@ struct Wanted {
 }
 
 /// Admits, refines or rejects every calibrated candidate, in order of id.
-pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>) -> DecideResult {
+pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>, effects: Res<EffectStore>) -> DecideResult {
+    let (judge, witness) = judge.witnessed(&effects);
     let progress = world.progress();
     let rule = Banded::of(&recipe, progress.iteration.0);
     let mut ids = Ids::after(progress);
@@ -52,6 +54,7 @@ pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, j
     }
     let allowed = if room == 0 { 0 } else { budget_left(&world, progress, &recipe) as usize };
     refine(&world, &mut decision, &mut ids, &refining, allowed, (&synthesis, &judge), &recipe)?;
+    decision.events.extend(witness.events());
     Ok(decision)
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{Context, DecideResult, Decision};
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{CandidateRejectedV1, CandidateValidatedV1, Event, Rejection};
 use tadpole_kernel::id::{Digest, StableId};
 use tadpole_kernel::world::{Status, WorldView};
@@ -25,7 +26,8 @@ pub struct Soundness {
 }
 
 /// Validates every generated candidate, in order of id.
-pub fn validate(world: WorldView, recipe: Res<Recipe>, judge: Res<Judge>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn validate(world: WorldView, recipe: Res<Recipe>, judge: Res<Judge>, effects: Res<EffectStore>, blobs: Res<BlobReader>) -> DecideResult {
+    let (judge, witness) = judge.witnessed(&effects);
     let progress = world.progress();
     let due: Vec<StableId> = progress
         .open
@@ -48,6 +50,7 @@ pub fn validate(world: WorldView, recipe: Res<Recipe>, judge: Res<Judge>, blobs:
             }
         });
     }
+    decision.events.extend(witness.events());
     Ok(decision)
 }
 

@@ -3,6 +3,7 @@
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{DecideError, DecideResult, Decision};
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{EvaluationFinishedV1, Event, Grade, PassAt, Purpose};
 use tadpole_kernel::id::{Member, StableId, Version, Visit};
 use tadpole_kernel::world::{TaskSource, WorldView};
@@ -15,7 +16,8 @@ use crate::rollout::{Assignment, Played, Players};
 use crate::subject;
 
 /// Measures the policy published last as the plan says.
-pub fn evaluate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn evaluate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, effects: Res<EffectStore>, blobs: Res<BlobReader>) -> DecideResult {
+    let (players, witness) = players.witnessed(&effects);
     let progress = world.progress();
     let measurement = plan::next(progress, &recipe).ok_or_else(|| DecideError::new("no evaluation is due"))?;
     let tasks = held_out(&world, &measurement.set.name);
@@ -40,6 +42,7 @@ pub fn evaluate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, bl
         played.record(&mut ids, &mut decision);
     }
     decision.push(Event::EvaluationFinished(result));
+    decision.events.extend(witness.events());
     Ok(decision)
 }
 

@@ -9,6 +9,7 @@ use tadpole_gpu::ArithmeticError;
 use tadpole_gpu::sample::SampleError;
 use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{Context, DecideError};
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::id::{Iteration, Version};
 use tadpole_kernel::world::{Progress, WorldView};
 
@@ -17,7 +18,7 @@ use super::lane;
 use crate::capability::{Judge, Recipe, Shelf};
 use crate::grading::GradeError;
 use crate::harness::{Harness, TokenBudget};
-use crate::sandbox::SandboxError;
+use crate::sandbox::{SandboxError, Witness};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 
 /// The machine failed while an episode was played. What the policy does wrong is never this.
@@ -71,6 +72,13 @@ impl Players {
     ) -> Self {
         let budget = TokenBudget { context: recipe.harness.context, turn: recipe.harness.turn_tokens };
         Self { recipe, judge, harness, tokenizer, end_of_turn, budget, slots: SLOTS, shelf }
+    }
+
+    /// The same players under watch: verdicts that depend on the machine are recorded as effects.
+    #[must_use]
+    pub fn witnessed(&self, effects: &EffectStore) -> (Self, Witness) {
+        let (judge, witness) = self.judge.witnessed(effects);
+        (Self { judge, ..self.clone() }, witness)
     }
 
     /// Plays `assignments`, all of one version of the iteration under way; results stand in their order.

@@ -3,6 +3,7 @@
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{DecideResult, Decision};
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::Purpose;
 use tadpole_kernel::id::{Member, Visit};
 use tadpole_kernel::world::WorldView;
@@ -14,7 +15,8 @@ use crate::rollout::{Assignment, Players};
 use crate::subject;
 
 /// Plays a group of trajectories on each task of the next update, by the version that the lag asks for.
-pub fn roll_out(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn roll_out(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, effects: Res<EffectStore>, blobs: Res<BlobReader>) -> DecideResult {
+    let (players, witness) = players.witnessed(&effects);
     let progress = world.progress();
     let update = progress.updates;
     let version = plan::playing_version(&recipe, update);
@@ -36,5 +38,6 @@ pub fn roll_out(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, bl
     for played in players.play(&world, &blobs, &assignments)? {
         played.record(&mut ids, &mut decision);
     }
+    decision.events.extend(witness.events());
     Ok(decision)
 }
