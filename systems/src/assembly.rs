@@ -108,7 +108,7 @@ pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, 
     let end_of_turn = check(&scenario, &weights, &tokenizer, &codec)?;
     let recipe = Recipe::new(Arc::clone(&scenario), execution.threads);
     let judge_means = judge_of(&scenario, execution);
-    let leaf = Arc::new(Leaf::new(leaf_config(&scenario), Arc::new(codec)));
+    let leaf = Arc::new(Leaf::new(leaf_config(&scenario.harness, limits(&scenario.sandbox)), Arc::new(codec)));
     let shelf = Shelf::new(Arc::clone(&backend));
     let tokens = (Arc::clone(&tokenizer), end_of_turn);
     let players = Players::new(recipe.clone(), judge_means.clone(), leaf, tokens, shelf);
@@ -174,13 +174,12 @@ fn judge_of(scenario: &Scenario, execution: &Execution) -> Judge {
         Some(command) => SandboxPool::workers(command.clone(), execution.worker_count),
         None => SandboxPool::in_process(execution.worker_count),
     };
-    Judge { sandbox: Arc::new(sandbox), limits: limits(scenario) }
+    Judge { sandbox: Arc::new(sandbox), limits: limits(&scenario.sandbox) }
 }
 
-/// The limits of a scenario's sandbox.
+/// What one request to a scenario's sandbox may use.
 #[must_use]
-pub fn limits(scenario: &Scenario) -> Limits {
-    let sandbox = &scenario.sandbox;
+pub fn limits(sandbox: &schema::Sandbox) -> Limits {
     Limits {
         fuel: sandbox.fuel,
         commands: u64::from(sandbox.commands),
@@ -194,8 +193,7 @@ pub fn limits(scenario: &Scenario) -> Limits {
 
 /// The harness of a scenario.
 #[must_use]
-pub fn leaf_config(scenario: &Scenario) -> LeafConfig {
-    let harness = &scenario.harness;
+pub fn leaf_config(harness: &schema::Harness, limits: Limits) -> LeafConfig {
     LeafConfig {
         style: match harness.style {
             schema::Style::Terse => Style::Terse,
@@ -206,7 +204,7 @@ pub fn leaf_config(scenario: &Scenario) -> LeafConfig {
         read_chars: harness.read_characters as usize,
         bash_chars: harness.bash_characters as usize,
         glob_files: harness.glob_paths as usize,
-        limits: limits(scenario),
+        limits,
     }
 }
 

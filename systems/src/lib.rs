@@ -21,6 +21,7 @@ pub mod interpreter;
 pub mod open;
 mod parallel;
 pub mod phase;
+pub mod pretrain;
 pub mod rollout;
 pub mod sandbox;
 pub mod subject;
