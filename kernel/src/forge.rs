@@ -133,3 +133,11 @@ impl Forger {
         Ok(())
     }
 }
+
+/// The world that any events lead to, in a log or not: `apply` is total, and tests show it with this.
+pub fn world_of(events: impl IntoIterator<Item = Event>) -> World {
+    let mut world = World::new();
+    let token = Token::new();
+    events.into_iter().for_each(|event| world.apply(event, &token));
+    world
+}
