@@ -185,7 +185,8 @@ fn collect(
             }
         }
         (recorded, recomputed) => {
-            found.push(FieldDifference { path, recorded: recorded.cloned(), recomputed: recomputed.cloned() })
+            let (recorded, recomputed) = (recorded.cloned(), recomputed.cloned());
+            found.push(FieldDifference { path, recorded, recomputed });
         }
     }
 }

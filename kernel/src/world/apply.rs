@@ -296,7 +296,11 @@ fn iteration_finished(world: &mut World, event: &IterationFinishedV1) {
     let held_out = |id| matches!(view.task(id), Some(Task { source: TaskSource::HeldOut { .. }, .. }));
     let contents: Vec<_> = view.all::<Content>().map(|(id, _)| id).filter(|&id| !held_out(id)).collect();
     let histories: Vec<_> = view.all::<History>().map(|(id, _)| id).collect();
-    contents.into_iter().for_each(|id| world.remove::<Content>(id));
-    histories.into_iter().for_each(|id| world.remove::<History>(id));
+    for id in contents {
+        world.remove::<Content>(id);
+    }
+    for id in histories {
+        world.remove::<History>(id);
+    }
     progress(world, |run| run.iteration_finished = true);
 }

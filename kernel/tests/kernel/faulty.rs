@@ -8,7 +8,7 @@ use tadpole_kernel::storage::{Buffer, Disk, Storage, StorageFile};
 
 /// How the machine stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// Before the operation. What a file holds beyond its last sync is lost if the operation was that sync.
     Before,
     /// Half-way: half of a write is there; any other operation is done, but nobody learns of it.
@@ -24,7 +24,7 @@ struct State {
 
 /// The disk.
 #[derive(Clone, Debug)]
-pub struct Faulty {
+pub(crate) struct Faulty {
     disk: Disk,
     state: Arc<Mutex<State>>,
 }
@@ -38,18 +38,18 @@ enum Fate {
 
 impl Faulty {
     /// Stops at operation `after` (0 is the first) of those that change something.
-    pub fn new(dir: &Path, after: u64, stop: Stop) -> Self {
+    pub(crate) fn new(dir: &Path, after: u64, stop: Stop) -> Self {
         let state = State { left: after, stop, stopped: false };
         Self { disk: Disk::new(dir), state: Arc::new(Mutex::new(state)) }
     }
 
     /// Never stops.
-    pub fn sound(dir: &Path) -> Self {
+    pub(crate) fn sound(dir: &Path) -> Self {
         Self::new(dir, u64::MAX, Stop::Before)
     }
 
     /// Whether it stopped.
-    pub fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.state.lock().unwrap().stopped
     }
 

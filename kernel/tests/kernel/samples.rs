@@ -11,7 +11,7 @@ fn texts(items: &[&str]) -> Vec<String> {
     items.iter().map(|&item| item.to_owned()).collect()
 }
 
-pub fn content() -> TaskContent {
+pub(crate) fn content() -> TaskContent {
     TaskContent {
         digest: digest(5),
         origin: Origin {
@@ -31,7 +31,7 @@ pub fn content() -> TaskContent {
     }
 }
 
-pub fn trajectory() -> TrajectoryFinishedV1 {
+pub(crate) fn trajectory() -> TrajectoryFinishedV1 {
     TrajectoryFinishedV1 {
         trajectory: StableId(40),
         subject: StableId(30),
@@ -58,7 +58,7 @@ pub fn trajectory() -> TrajectoryFinishedV1 {
     }
 }
 
-pub fn update() -> UpdateAppliedV1 {
+pub(crate) fn update() -> UpdateAppliedV1 {
     UpdateAppliedV1 {
         policy: StableId(50),
         iteration: Iteration(2),
@@ -83,7 +83,7 @@ pub fn update() -> UpdateAppliedV1 {
 }
 
 #[rustfmt::skip]
-pub fn all() -> Vec<Event> {
+pub(crate) fn all() -> Vec<Event> {
     let (candidate, iteration) = (StableId(20), Iteration(2));
     vec![
         Event::RunStarted(RunStartedV1 { run: digest(1), scenario: digest(2), arithmetic: 1, seed: 7, iterations: 5 }),
