@@ -3,7 +3,7 @@
 use std::fs;
 
 use tadpole_kernel::event::Event;
-use tadpole_kernel::forge::{Worlds, forge};
+use tadpole_kernel::forge::{Worlds, forge, forge_bytes};
 use tadpole_kernel::id::StableId;
 use tadpole_kernel::replay::{Replay, ReplayError};
 use tadpole_kernel::run::{RunHeader, RunReader};
@@ -127,6 +127,33 @@ fn lie(event: &mut Event) {
         Event::IterationFinished(it) => it.iteration = it.iteration.next(),
         Event::RunFinished(it) => it.policy = it.policy.next(),
         Event::RunStarted(_) | Event::UpdateRefused(_) => panic!("not in the steps forged"),
+    }
+}
+
+/// Padding, lengths and pointers included: whatever byte is changed, verification ends, and blames the event.
+#[test]
+fn any_byte_of_a_payload_can_be_forged_and_is_found() {
+    let (_temp, dir) = toy::finished();
+    let place = toy::find(&dir, |event| matches!(event, Event::TaskAdmitted(_)));
+    let (step, index) = place;
+    let path = dir.join("log/00000000.seg");
+    let honest = fs::read(&path).unwrap();
+    let others: Vec<_> = [1, 2].map(|index| dir.join(format!("log/{index:08}.seg"))).into();
+    let rest: Vec<_> = others.iter().map(|path| fs::read(path).unwrap()).collect();
+    let length =
+        RunReader::open(&dir).unwrap().step(step).unwrap().unwrap().bodies().nth(index).unwrap().1.len();
+    for at in 0..length {
+        forge_bytes(&dir, step, index, Worlds::Recomputed, |body| body[at] ^= 0x11).unwrap();
+        let report = check(&dir);
+        let Difference::Event { step: found, index: blamed, fields, .. } = &report.differences[0] else {
+            panic!("byte {at}: {:?}", report.differences)
+        };
+        assert_eq!((*found, *blamed), place);
+        assert!(!fields.is_empty());
+        fs::write(&path, &honest).unwrap();
+        for (path, bytes) in others.iter().zip(&rest) {
+            fs::write(path, bytes).unwrap();
+        }
     }
 }
 
