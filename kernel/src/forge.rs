@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::event::{EncodeError, Event};
+use rkyv::util::AlignedVec;
+
+use crate::event::{DecodeError, EncodeError, Event};
 use crate::id::{Digest, Step};
-use crate::log::{Closing, GroupBuffer, SegmentHeader, segment_name};
+use crate::log::{Closing, Commit, GroupBuffer, SegmentHeader, genesis, segment_name};
 use crate::run::{RunError, RunReader};
 use crate::world::{Token, World};
 
@@ -33,6 +35,9 @@ pub enum ForgeError {
         /// The event asked for.
         index: usize,
     },
+    /// The event cannot be read.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
     /// The changed event cannot be stored.
     #[error(transparent)]
     Encode(#[from] EncodeError),
@@ -46,28 +51,61 @@ pub fn forge(
     worlds: Worlds,
     edit: impl FnOnce(&mut Event),
 ) -> Result<(), ForgeError> {
+    rewrite(dir.as_ref(), step, index, worlds, |schema, body| {
+        let mut event = Event::decode(*schema, body)?;
+        edit(&mut event);
+        *schema = event.schema();
+        *body = event.encode()?;
+        Ok(())
+    })
+}
+
+/// Changes the stored bytes of an event's body instead, whatever they then mean.
+pub fn forge_bytes(
+    dir: impl AsRef<Path>,
+    step: Step,
+    index: usize,
+    worlds: Worlds,
+    edit: impl FnOnce(&mut [u8]),
+) -> Result<(), ForgeError> {
+    rewrite(dir.as_ref(), step, index, worlds, |_, body| {
+        edit(body);
+        Ok(())
+    })
+}
+
+fn rewrite(
+    dir: &Path,
+    step: Step,
+    index: usize,
+    worlds: Worlds,
+    edit: impl FnOnce(&mut u16, &mut AlignedVec) -> Result<(), ForgeError>,
+) -> Result<(), ForgeError> {
     let run = RunReader::open(dir)?;
     let mut forger = Forger::new(&run, worlds);
     let mut edit = Some(edit);
     for group in run.groups()? {
         let group = group.map_err(RunError::from)?;
-        let mut bodies: Vec<(u16, Vec<u8>)> =
-            group.bodies().map(|(schema, body)| (schema, body.to_vec())).collect();
-        let mut events = crate::run::events(&group).collect::<Result<Vec<_>, _>>()?;
+        let mut bodies: Vec<(u16, AlignedVec)> =
+            group.bodies().map(|(schema, body)| (schema, aligned(body))).collect();
         if group.commit().step == step
             && let Some(edit) = edit.take()
         {
-            let (_, event) = events.get_mut(index).ok_or(ForgeError::NoEvent { step, index })?;
-            edit(event);
-            bodies[index] = (event.schema(), event.encode()?.to_vec());
+            let (schema, body) = bodies.get_mut(index).ok_or(ForgeError::NoEvent { step, index })?;
+            edit(schema, body)?;
         }
-        let events = events.into_iter().map(|(_, event)| event);
-        forger.group(group.segment(), group.commit(), &bodies, events)?;
+        forger.group(group.segment(), group.commit(), &bodies)?;
     }
     if edit.is_some() {
         return Err(ForgeError::NoEvent { step, index });
     }
     forger.write()
+}
+
+fn aligned(bytes: &[u8]) -> AlignedVec {
+    let mut copy = AlignedVec::with_capacity(bytes.len());
+    copy.extend_from_slice(bytes);
+    copy
 }
 
 struct Forger {
@@ -86,22 +124,13 @@ impl Forger {
             run: run.run(),
             worlds,
             world: World::new(),
-            chain: crate::log::genesis(run.run()),
+            chain: genesis(run.run()),
             segments: Vec::new(),
         }
     }
 
-    fn group(
-        &mut self,
-        segment: u32,
-        was: &crate::log::Commit,
-        bodies: &[(u16, Vec<u8>)],
-        events: impl Iterator<Item = Event>,
-    ) -> Result<(), RunError> {
-        let token = Token::new();
-        events.for_each(|event| self.world.apply(event, &token));
-        let recomputed = self.world.digest();
-        let world = if self.worlds == Worlds::Recomputed { recomputed } else { was.world };
+    fn group(&mut self, segment: u32, was: &Commit, bodies: &[(u16, AlignedVec)]) -> Result<(), RunError> {
+        let world = if self.worlds == Worlds::Recomputed { self.world_after(bodies) } else { was.world };
         if self.segments.len() <= segment as usize {
             let header = SegmentHeader {
                 index: segment,
@@ -125,6 +154,17 @@ impl Forger {
         Ok(())
     }
 
+    /// Digest of the world after these events; one that cannot be read leads nowhere.
+    fn world_after(&mut self, bodies: &[(u16, AlignedVec)]) -> Digest {
+        let token = Token::new();
+        for (schema, body) in bodies {
+            if let Ok(event) = Event::decode(*schema, body) {
+                self.world.apply(event, &token);
+            }
+        }
+        self.world.digest()
+    }
+
     fn write(self) -> Result<(), ForgeError> {
         for (index, bytes) in (0..).zip(&self.segments) {
             let path = self.dir.join(segment_name(index));
@@ -132,4 +172,12 @@ impl Forger {
         }
         Ok(())
     }
+}
+
+/// The world that any events lead to, in a log or not: `apply` is total, and tests show it with this.
+pub fn world_of(events: impl IntoIterator<Item = Event>) -> World {
+    let mut world = World::new();
+    let token = Token::new();
+    events.into_iter().for_each(|event| world.apply(event, &token));
+    world
 }

@@ -75,7 +75,20 @@ pub(crate) fn write_aside(storage: &dyn Storage, name: &str, bytes: &[u8]) -> io
 }
 
 /// Ends the names of files that are not whole yet.
-pub(crate) const ASIDE: &str = ".tmp";
+const ASIDE: &str = ".tmp";
+
+/// Removes files that are not whole from the directories within `dir`, and makes the rest durable: a file that was renamed
+/// into place just before a crash can be read, and so must last.
+pub(crate) fn sweep_shelves(storage: &dyn Storage, dir: &str) -> io::Result<()> {
+    for shelf in storage.list(dir)? {
+        let shelf = format!("{dir}/{shelf}");
+        for file in storage.list(&shelf)?.iter().filter(|file| file.ends_with(ASIDE)) {
+            storage.remove(&format!("{shelf}/{file}"))?;
+        }
+        storage.sync_dir(&shelf)?;
+    }
+    Ok(())
+}
 
 impl Storage for Disk {
     fn read(&self, name: &str) -> io::Result<Buffer> {

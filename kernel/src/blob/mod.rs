@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub use reader::BlobReader;
 
 use crate::id::Digest;
-use crate::storage::{ASIDE, Storage, write_aside};
+use crate::storage::{Storage, sweep_shelves, write_aside};
 
 const DIR: &str = "blobs";
 
@@ -111,15 +111,9 @@ impl BlobStore {
         Ok(())
     }
 
-    /// Removes what a crash left half-written.
+    /// Removes what a crash left half-written, and makes durable what it left whole.
     pub(crate) fn sweep(&self) -> Result<(), BlobError> {
-        for shelf in self.storage.list(DIR)? {
-            let shelf = format!("{DIR}/{shelf}");
-            for file in self.storage.list(&shelf)?.iter().filter(|file| file.ends_with(ASIDE)) {
-                self.storage.remove(&format!("{shelf}/{file}"))?;
-            }
-        }
-        Ok(())
+        Ok(sweep_shelves(self.storage.as_ref(), DIR)?)
     }
 
     /// All blobs, ascending.

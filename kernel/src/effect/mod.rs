@@ -5,13 +5,14 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use bevy_ecs::prelude::Resource;
 
 use crate::event::{EffectRecordedV1, Event};
 use crate::id::Digest;
-use crate::storage::{ASIDE, Storage, write_aside};
+use crate::storage::{Storage, sweep_shelves, write_aside};
 
 const DIR: &str = "effects";
 const KEY_DOMAIN: &str = "tadpole 2026 effect request v1";
@@ -41,6 +42,9 @@ pub enum EffectError {
         /// What happened.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// An answer could not be stored before: whether it is durable is unknown, so none is served any more.
+    #[error("the effect store is poisoned by an earlier failure to write; open the run again")]
+    Poisoned,
     /// The medium failed.
     #[error("effect store: {0}")]
     Io(#[from] io::Error),
@@ -68,11 +72,12 @@ pub struct EffectStore {
     storage: Arc<dyn Storage>,
     asking: Asking,
     in_flight: Arc<(Mutex<BTreeSet<Digest>>, Condvar)>,
+    poisoned: Arc<AtomicBool>,
 }
 
 impl EffectStore {
     pub(crate) fn new(storage: Arc<dyn Storage>, asking: Asking) -> Self {
-        Self { storage, asking, in_flight: Arc::default() }
+        Self { storage, asking, in_flight: Arc::default(), poisoned: Arc::default() }
     }
 
     /// The answer to `request`: the recorded one, or what `ask` says, recorded durably before it is returned. Safe to call
@@ -88,6 +93,9 @@ impl EffectStore {
     {
         let key = key(kind, request);
         let _turn = self.take_turn(key);
+        if self.poisoned.load(Ordering::SeqCst) {
+            return Err(EffectError::Poisoned);
+        }
         if let Some(bytes) = self.recorded(key)? {
             return Ok(answer(kind, key, bytes));
         }
@@ -96,7 +104,10 @@ impl EffectStore {
         }
         let bytes =
             ask().map_err(|error| EffectError::Asked { kind: kind.to_owned(), source: error.into() })?;
-        self.record(key, &bytes)?;
+        if let Err(error) = self.record(key, &bytes) {
+            self.poisoned.store(true, Ordering::SeqCst);
+            return Err(error);
+        }
         Ok(answer(kind, key, bytes))
     }
 
@@ -128,15 +139,9 @@ impl EffectStore {
         Ok(())
     }
 
-    /// Removes what a crash left half-written.
+    /// Removes what a crash left half-written, and makes durable what it left whole: an answer that can be read is served.
     pub(crate) fn sweep(&self) -> Result<(), EffectError> {
-        for shelf in self.storage.list(DIR)? {
-            let shelf = format!("{DIR}/{shelf}");
-            for file in self.storage.list(&shelf)?.iter().filter(|file| file.ends_with(ASIDE)) {
-                self.storage.remove(&format!("{shelf}/{file}"))?;
-            }
-        }
-        Ok(())
+        Ok(sweep_shelves(self.storage.as_ref(), DIR)?)
     }
 
     /// Waits until nobody else serves `key`.

@@ -31,7 +31,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Opens a log at its end, whose tail must not be torn (any more).
+    /// Opens a log at its end, whose tail must not be torn (any more). What can be read is made durable first: a process that
+    /// was killed may have written its last group without syncing it, and a later group must never outlive an earlier one.
     pub(crate) fn open(
         storage: Arc<dyn Storage>,
         run: Digest,
@@ -40,8 +41,12 @@ impl Writer {
     ) -> Result<Self, LogError> {
         let (file, next_segment) = match tail.segment {
             None => (None, 0),
-            Some(index) if tail.sealed => (None, index.checked_add(1).ok_or(LogError::Full)?),
-            Some(index) => (Some(storage.append(&segment::name(index))?), index + 1),
+            Some(index) => {
+                let mut file = storage.append(&segment::name(index))?;
+                file.sync()?;
+                storage.sync_dir(DIR)?;
+                ((!tail.sealed).then_some(file), index.checked_add(1).ok_or(LogError::Full)?)
+            }
         };
         let buffer = GroupBuffer::default();
         Ok(Self { storage, run, file, next_segment, position, buffer, poisoned: false })

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::draws::DrawCount;
-use crate::event::Event;
+use crate::event::{DecodeError, Event};
 use crate::id::{Digest, Sequence, Step};
 
 /// Fields reported for one event; what lies beyond is counted.
@@ -108,31 +108,57 @@ pub struct FieldDifference {
     pub recomputed: Option<Value>,
 }
 
+/// Which event.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) step: Step,
+    pub(super) system: &'static str,
+    pub(super) index: usize,
+    /// Sequence of the step's first event.
+    pub(super) first: Sequence,
+}
+
 impl Difference {
+    /// The difference between an event as recorded (`was`, in `body`) and as decided again (`again`, in `bytes`).
     pub(super) fn event(
-        step: Step,
-        system: &'static str,
-        index: usize,
-        sequence: Sequence,
-        recorded: &Event,
-        recomputed: &Event,
+        place: Place,
+        was: &Result<Event, DecodeError>,
+        again: &Event,
+        body: &[u8],
+        bytes: &[u8],
     ) -> Self {
-        let mut fields = field_differences(&json(recorded), &json(recomputed));
+        let Place { step, system, index, first } = place;
+        let name = was.as_ref().map_or(again.name(), Event::name);
+        let mut fields = match was {
+            Ok(was) => field_differences(&json(was), &json(again)),
+            Err(error) => vec![FieldDifference {
+                path: "(unreadable)".to_owned(),
+                recorded: Some(Value::String(error.to_string())),
+                recomputed: None,
+            }],
+        };
+        if fields.is_empty() || was.is_err() {
+            fields.push(byte_difference(body, bytes));
+        }
         let more = fields.len().saturating_sub(FIELDS_SHOWN);
         fields.truncate(FIELDS_SHOWN);
-        Self::Event { step, system, index, sequence, name: recorded.name(), fields, more }
+        let sequence = Sequence(first.0.saturating_add(index as u64));
+        Self::Event { step, system, index, sequence, name, fields, more }
     }
 
     pub(super) fn count(
         step: Step,
         system: &'static str,
-        recorded: &[(Sequence, Event)],
+        recorded: &[Result<Event, DecodeError>],
         recomputed: &[Event],
     ) -> Self {
         let common = recorded.len().min(recomputed.len());
-        let alone = recorded.get(common).map(|(_, event)| event).or(recomputed.get(common));
-        let first = alone.map_or("", Event::name);
-        Self::Count { step, system, recorded: recorded.len(), recomputed: recomputed.len(), first }
+        let alone = match recorded.get(common) {
+            Some(Ok(event)) => event.name(),
+            Some(Err(_)) => "an unreadable event",
+            None => recomputed.get(common).map_or("", Event::name),
+        };
+        Self::Count { step, system, recorded: recorded.len(), recomputed: recomputed.len(), first: alone }
     }
 
     /// The step it lies in.
@@ -147,6 +173,17 @@ impl Difference {
             | Self::Undecided { step, .. }
             | Self::Blob { step, .. } => *step,
         }
+    }
+}
+
+/// The first byte in which two bodies differ: all there is to say where no field differs (padding), or none can be read.
+fn byte_difference(recorded: &[u8], recomputed: &[u8]) -> FieldDifference {
+    let same = recorded.iter().zip(recomputed).take_while(|(left, right)| left == right).count();
+    let byte = |bytes: &[u8]| bytes.get(same).map(|&byte| Value::from(byte));
+    FieldDifference {
+        path: format!("(byte {same} of the body)"),
+        recorded: byte(recorded),
+        recomputed: byte(recomputed),
     }
 }
 
@@ -185,7 +222,8 @@ fn collect(
             }
         }
         (recorded, recomputed) => {
-            found.push(FieldDifference { path, recorded: recorded.cloned(), recomputed: recomputed.cloned() })
+            let (recorded, recomputed) = (recorded.cloned(), recomputed.cloned());
+            found.push(FieldDifference { path, recorded, recomputed });
         }
     }
 }

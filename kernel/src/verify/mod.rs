@@ -12,15 +12,15 @@ use std::path::Path;
 use crate::blob::retention::superseded;
 use crate::blob::{BlobError, BlobReader, BlobStore};
 use crate::decide::{self, Decision, Systems, Undecided};
-use crate::draws::{DrawCount, Stream, StreamKey};
+use crate::draws::{Stream, StreamKey};
 use crate::effect::{Asking, EffectStore};
-use crate::event::Event;
+use crate::event::{DecodeError, Event};
 use crate::id::{Digest, Sequence, Step};
 use crate::log::{Commit, Group, Tail};
-use crate::replay::apply_group;
-use crate::run::{self, RunError, RunHeader, RunReader};
-use crate::world::World;
+use crate::run::{RunError, RunHeader, RunReader};
+use crate::world::{Token, World};
 
+use difference::Place;
 pub use difference::{Difference, FieldDifference, field_differences};
 
 /// The system that step 0 is ascribed to.
@@ -159,14 +159,16 @@ impl<'a> Verifier<'a> {
 
     fn group(&mut self, group: &Group) -> Result<(), VerifyError> {
         let commit = *group.commit();
-        let recorded = run::events(group).collect::<Result<Vec<_>, _>>()?;
-        for (_, event) in &recorded {
-            for digest in event.blobs() {
-                self.named.entry(digest).or_insert(commit.step);
-            }
+        let recorded: Vec<_> = group.events().collect();
+        for digest in recorded.iter().flatten().flat_map(Event::blobs) {
+            self.named.entry(digest).or_insert(commit.step);
         }
-        self.decide_again(group, &recorded)?;
-        apply_group(&mut self.world, group)?;
+        let decided = self.decide_again(commit.step, recorded.iter().any(Result::is_err));
+        if let Some((system, decision)) = &decided {
+            self.executed += 1;
+            self.compare(system, group, &recorded, decision);
+        }
+        let ends = self.apply(&commit, recorded, decided)?;
         let recomputed = self.world.digest();
         if recomputed != commit.world {
             self.differences.push(Difference::World {
@@ -175,7 +177,6 @@ impl<'a> Verifier<'a> {
                 recomputed,
             });
         }
-        let ends = recorded.iter().any(|(_, event)| matches!(event, Event::IterationFinished(_)));
         if ends != commit.seals {
             self.differences.push(Difference::Seal {
                 step: commit.step,
@@ -189,69 +190,82 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Makes the decision of a step again, unless it is trusted, and notes how it differs.
-    fn decide_again(&mut self, group: &Group, recorded: &[(Sequence, Event)]) -> Result<(), VerifyError> {
-        let commit = *group.commit();
-        let step = commit.step;
+    /// Makes the decision of a step again, unless it is trusted and every event of it can be read.
+    fn decide_again(&mut self, step: Step, unreadable: bool) -> Option<(&'static str, Decision)> {
         if step == Step(0) {
-            let decision = Decision { events: vec![self.header.event()], ..Decision::default() };
-            self.executed += 1;
-            self.compare(CREATE, group, recorded, &decision);
-            return Ok(());
+            let events = vec![self.header.event()];
+            return Some((CREATE, Decision { events, ..Decision::default() }));
         }
-        let trusted =
-            self.systems.next(&self.world.view()).is_some_and(|name| self.options.trusted.contains(&name));
-        if trusted || self.options.sample.is_some_and(|sample| !sample.takes(step)) {
-            return Ok(());
+        let next = self.systems.next(&self.world.view());
+        let trusted = next.is_some_and(|name| self.options.trusted.contains(&name))
+            || self.options.sample.is_some_and(|sample| !sample.takes(step));
+        if trusted && !unreadable {
+            return None;
         }
         match decide::decide(&mut self.world, self.systems) {
-            Ok(Some((system, decision))) => {
-                self.executed += 1;
-                self.compare(system, group, recorded, &decision);
-                self.lay(decision)?;
-            }
+            Ok(Some(decided)) => return Some(decided),
             Ok(None) => self.differences.push(Difference::Over { step }),
             Err(error) if self.lacks_dropped_blob(&error) => self.out_of_reach.push(step),
             Err(error) => self.differences.push(Difference::Undecided { step, reason: reasons(&error) }),
         }
-        Ok(())
+        None
+    }
+
+    /// Applies what is recorded; in place of what cannot be read, what was decided again. Whether an iteration ended.
+    fn apply(
+        &mut self,
+        commit: &Commit,
+        recorded: Vec<Result<Event, DecodeError>>,
+        decided: Option<(&'static str, Decision)>,
+    ) -> Result<bool, VerifyError> {
+        let token = Token::new();
+        let Decision { events, blobs, draws: _ } = decided.map(|(_, decision)| decision).unwrap_or_default();
+        let mut again = events.into_iter();
+        let mut ends = false;
+        for (sequence, event) in (commit.first.0..).zip(recorded) {
+            let again = again.next();
+            let event = event.or_else(|error| again.ok_or(error)).map_err(|error| RunError::Event {
+                step: commit.step,
+                sequence: Sequence(sequence),
+                error,
+            })?;
+            ends |= matches!(event, Event::IterationFinished(_));
+            self.world.apply(event, &token);
+        }
+        self.lay(blobs)?;
+        Ok(ends)
     }
 
     fn compare(
         &mut self,
         system: &'static str,
         group: &Group,
-        recorded: &[(Sequence, Event)],
+        recorded: &[Result<Event, DecodeError>],
         decision: &Decision,
     ) {
-        let step = group.commit().step;
-        for (index, ((schema, body), (event, (sequence, was)))) in
-            group.bodies().zip(decision.events.iter().zip(recorded)).enumerate()
-        {
-            let same = event.schema() == schema && event.encode().is_ok_and(|bytes| bytes.as_slice() == body);
-            if !same {
-                self.differences.push(Difference::event(step, system, index, *sequence, was, event));
+        let commit = *group.commit();
+        let pairs = group.bodies().zip(recorded.iter().zip(&decision.events));
+        for (index, ((schema, body), (was, again))) in pairs.enumerate() {
+            // What cannot be stored equals nothing that is.
+            let bytes = again.encode().unwrap_or_default();
+            if again.schema() != schema || bytes.as_slice() != body {
+                let place = Place { step: commit.step, system, index, first: commit.first };
+                self.differences.push(Difference::event(place, was, again, body, &bytes));
             }
         }
         if decision.events.len() != recorded.len() {
-            self.differences.push(Difference::count(step, system, recorded, &decision.events));
+            self.differences.push(Difference::count(commit.step, system, recorded, &decision.events));
         }
-        let DrawCount { streams, values } = decision.draws;
-        let was = group.commit().draws;
-        if (streams, values) != (was.streams, was.values) {
-            self.differences.push(Difference::Draws {
-                step,
-                system,
-                recorded: was,
-                recomputed: decision.draws,
-            });
+        if decision.draws != commit.draws {
+            let (recorded, recomputed) = (commit.draws, decision.draws);
+            self.differences.push(Difference::Draws { step: commit.step, system, recorded, recomputed });
         }
     }
 
     /// Keeps what the store no longer has for the decisions that follow.
-    fn lay(&mut self, decision: Decision) -> Result<(), VerifyError> {
+    fn lay(&mut self, blobs: BTreeMap<Digest, Vec<u8>>) -> Result<(), VerifyError> {
         let mut missing = Vec::new();
-        for (digest, bytes) in decision.blobs {
+        for (digest, bytes) in blobs {
             if self.named.contains_key(&digest) && !self.store.contains(digest)? {
                 missing.push((digest, bytes));
             }

@@ -11,11 +11,10 @@ use super::component::{
 use super::index::Index;
 use super::view::RUN;
 use super::{Funnel, World};
-use crate::canonical;
 use crate::event::{
     BatchClosedV1, CandidateCalibratedV1, CandidateGeneratedV1, CandidateRejectedV1, CandidateValidatedV1,
     EvaluationFinishedV1, Event, IterationFinishedV1, IterationStartedV1, PolicyPublishedV1, Purpose,
-    RunStartedV1, Segment, TaskAdmittedV1, TaskHeldOutV1, TrajectoryFinishedV1, UpdateAppliedV1,
+    RunStartedV1, TaskAdmittedV1, TaskHeldOutV1, TrajectoryFinishedV1, UpdateAppliedV1,
 };
 use crate::id::{Digest, Iteration, StableId, Version};
 
@@ -225,7 +224,7 @@ fn trajectory_finished(world: &mut World, event: TrajectoryFinishedV1) {
     } = event;
     let sampled = segments.iter().map(|segment| segment.log_probs.len() as u64).sum::<u64>();
     let known = world.get::<Trajectory>(trajectory).map(|known| known.subject);
-    let history = history_digest(&segments);
+    let history = History::new(segments);
     let record = Trajectory {
         subject,
         purpose,
@@ -240,7 +239,7 @@ fn trajectory_finished(world: &mut World, event: TrajectoryFinishedV1) {
         entropy,
         sampled: u32::try_from(sampled).unwrap_or(u32::MAX),
         tool_calls,
-        history,
+        history: history.digest(),
     };
     world.put(trajectory, record);
     let mut index = world.ecs.resource_mut::<Index>();
@@ -251,19 +250,9 @@ fn trajectory_finished(world: &mut World, event: TrajectoryFinishedV1) {
     if purpose == Purpose::Evaluation {
         world.remove::<History>(trajectory);
     } else {
-        world.put(trajectory, History { segments: Arc::new(segments) });
+        world.put(trajectory, history);
     }
     progress(world, |run| seen(run, trajectory));
-}
-
-/// Digest over the canonical bytes of a trajectory's segments.
-fn history_digest(segments: &[Segment]) -> Digest {
-    let mut bytes = Vec::new();
-    match canonical::write(segments, &mut bytes) {
-        Ok(_) => Digest::of(&bytes),
-        // Unreachable for derived implementations; kept total.
-        Err(error) => Digest::of(error.to_string().as_bytes()),
-    }
 }
 
 fn update_applied(world: &mut World, event: UpdateAppliedV1) {
@@ -296,7 +285,11 @@ fn iteration_finished(world: &mut World, event: &IterationFinishedV1) {
     let held_out = |id| matches!(view.task(id), Some(Task { source: TaskSource::HeldOut { .. }, .. }));
     let contents: Vec<_> = view.all::<Content>().map(|(id, _)| id).filter(|&id| !held_out(id)).collect();
     let histories: Vec<_> = view.all::<History>().map(|(id, _)| id).collect();
-    contents.into_iter().for_each(|id| world.remove::<Content>(id));
-    histories.into_iter().for_each(|id| world.remove::<History>(id));
+    for id in contents {
+        world.remove::<Content>(id);
+    }
+    for id in histories {
+        world.remove::<History>(id);
+    }
     progress(world, |run| run.iteration_finished = true);
 }

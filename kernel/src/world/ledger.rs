@@ -120,10 +120,10 @@ impl Ledger {
     ) -> Option<(&'static str, StableId)> {
         let mut fresh = Self::new();
         for (id, _, entity) in entities {
-            for slot in 0..COMPONENTS {
+            for (slot, registration) in REGISTRY.iter().enumerate() {
                 let term = fresh.hash(slot, id, entity);
                 if term != self.types[slot].terms.get(&id).copied() {
-                    return Some((REGISTRY[slot].name, id));
+                    return Some((registration.name, id));
                 }
                 fresh.types[slot].set(id, term);
             }
@@ -168,10 +168,14 @@ mod tests {
         let terms = [[0xFF; 32], [0x01; 32], [0x80; 32]].map(|bytes| Sum::from_digest(&bytes));
         let mut forward = Sum::default();
         let mut backward = Sum::default();
-        terms.iter().for_each(|term| forward.add(*term));
-        terms.iter().rev().for_each(|term| backward.add(*term));
+        for (term, other) in terms.iter().zip(terms.iter().rev()) {
+            forward.add(*term);
+            backward.add(*other);
+        }
         assert_eq!(forward, backward);
-        terms.iter().for_each(|term| forward.subtract(*term));
+        for term in terms {
+            forward.subtract(term);
+        }
         assert_eq!(forward, Sum::default());
         let mut wrapped = Sum([u64::MAX; 4]);
         wrapped.add(Sum([1, 0, 0, 0]));

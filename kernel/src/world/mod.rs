@@ -82,11 +82,10 @@ impl World {
 
     /// Everything as JSON: `{component: {id: value}}`, for people and comparisons.
     pub fn to_json(&self) -> Value {
-        let components = REGISTRY.iter().enumerate().map(|(slot, registration)| {
-            let entries = self.entities().filter_map(|(id, entity)| {
-                let _ = slot;
-                Some((id.to_string(), (registration.json)(entity)?))
-            });
+        let components = REGISTRY.iter().map(|registration| {
+            let entries = self
+                .entities()
+                .filter_map(|(id, entity)| Some((id.to_string(), (registration.json)(entity)?)));
             (registration.name.to_owned(), Value::Object(entries.collect()))
         });
         Value::Object(components.collect())

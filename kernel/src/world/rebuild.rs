@@ -55,7 +55,9 @@ impl World {
         }
         let played: Vec<_> = self.view().all::<Trajectory>().map(|(id, it)| (it.subject, id)).collect();
         let mut index = fresh.ecs.resource_mut::<Index>();
-        played.into_iter().for_each(|(subject, id)| index.note_played(subject, id));
+        for (subject, id) in played {
+            index.note_played(subject, id);
+        }
         fresh
     }
 

@@ -15,18 +15,10 @@ use crate::id::StableId;
 pub const RUN: StableId = StableId(0);
 
 /// A read-only view of the world; a system takes it as a parameter. Whatever it iterates, it iterates ascending by id.
-#[derive(SystemParam)]
+#[derive(SystemParam, Clone)]
 pub struct WorldView<'w> {
     ecs: &'w bevy_ecs::world::World,
 }
-
-impl Clone for WorldView<'_> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl Copy for WorldView<'_> {}
 
 impl std::fmt::Debug for WorldView<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -142,7 +134,7 @@ impl<'w> WorldView<'w> {
         &self,
         subject: StableId,
     ) -> impl DoubleEndedIterator<Item = (StableId, &'w Trajectory)> + use<'w> {
-        let view = *self;
+        let view = self.clone();
         view.index().played_on(subject).filter_map(move |id| Some((id, view.trajectory(id)?)))
     }
 
