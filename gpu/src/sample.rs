@@ -7,7 +7,9 @@
 //! 2. `d_i = x_i - m`, `w_i = exp(d_i)`, `s` the sum of the weights in 16 strided lanes and the tree;
 //! 3. log-probability `d_i - ln s`; entropy `ln s - (sum of w_i d_i) / s`, that sum in the same order with fused steps.
 //!
-//! Logits must be finite, before and after the division. Temperature 0 is the limit: the largest logit, of equal ones the lowest id, has probability 1.
+//! Terms of weight 0 are left out of the entropy. Logits must be finite, before and after the division. Temperature 0 is
+//! the limit: the largest logit, of equal ones the lowest id, has probability 1.
+#![expect(clippy::inline_always, reason = "kernels are inlined into functions with a target feature")]
 
 use std::sync::OnceLock;
 
@@ -208,14 +210,16 @@ fn weigh<V: V16>(values: &mut [f32], weights: &mut [f32], largest: f32) -> (f32,
         shifted.store(values);
         weight.store(weights);
         sum = sum.add(weight);
-        weighted = weight.fma(shifted, weighted);
+        weighted = V::select(V::zero().less(weight), weight.fma(shifted, weighted), weighted);
     }
     let (mut sum, mut weighted) = (sum.to_array(), weighted.to_array());
     for (lane, (value, weight)) in value_rest.iter_mut().zip(weight_rest).enumerate() {
         *value -= largest;
         *weight = exp(*value);
         sum[lane] += *weight;
-        weighted[lane] = weight.mul_add(*value, weighted[lane]);
+        if *weight > 0.0 {
+            weighted[lane] = weight.mul_add(*value, weighted[lane]);
+        }
     }
     (V::load(&sum).sum(), V::load(&weighted).sum())
 }
