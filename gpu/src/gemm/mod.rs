@@ -14,7 +14,7 @@ mod transposed;
 
 pub use pack::Packed;
 pub use product::{Start, product};
-pub(crate) use tile::{ColumnTiles, RowTiles, chain, load_cut, over_columns, over_rows, store_cut};
+pub(crate) use tile::{ColumnTiles, RowTiles, chain, over_columns, over_rows};
 pub(crate) use transposed::transposed_chain;
 pub use transposed::{Scratch, accumulate_transposed};
 

@@ -14,7 +14,7 @@ use thiserror::Error;
 pub use init::Initial;
 #[cfg(test)]
 pub(crate) use init::tests::words as test_words;
-pub(crate) use layout::LayerTensor;
+pub(crate) use layout::{LayerTensor, layer_index};
 pub use layout::{Role, TensorSpec};
 pub use tensors::Precision;
 
@@ -173,7 +173,7 @@ impl Weights {
 
     /// One tensor of one layer.
     pub(crate) fn layer(&self, layer: usize, tensor: LayerTensor) -> &[f32] {
-        self.at(layout::layer_index(&self.shape, layer, tensor))
+        self.at(layer_index(&self.shape, layer, tensor))
     }
 
     /// The gain of the last norm, `[width]`.
