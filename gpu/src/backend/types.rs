@@ -16,7 +16,7 @@ pub struct Sequence {
 impl Sequence {
     /// Number of targets.
     pub fn target_count(&self) -> usize {
-        self.targets.iter().map(|span| span.len()).sum()
+        self.targets.iter().map(ExactSizeIterator::len).sum()
     }
 }
 

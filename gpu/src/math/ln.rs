@@ -11,16 +11,17 @@ const LIFT_EXPONENT: f32 = 23.0;
 /// The bits of 2/3: mantissas are taken from 2/3 up to 4/3.
 const TWO_THIRDS_BITS: i32 = 0x3f2a_aaab;
 /// `(ln(1 + f) - f + f^2/2) / f^3` for `|f| <= 1/3`, highest power first; minimax in relative error of the logarithm:
-/// `2^-27.7`.
-const TAIL: [f32; 8] = [
-    -0.128_890_62,
-    0.139_868_97,
-    -0.121_848_94,
-    0.140_053_06,
-    -0.166_804_39,
-    0.200_104_46,
-    -0.249_997_99,
-    0.333_332_15,
+/// `2^-30`.
+const TAIL: [f32; 9] = [
+    0.119_500_24,
+    -0.128_369_21,
+    0.107_716_84,
+    -0.121_977_79,
+    0.143_025_44,
+    -0.166_794_21,
+    0.199_996_86,
+    -0.249_998_24,
+    0.333_333_34,
 ];
 
 /// The natural logarithm: `-inf` at both zeros, NaN below them, `inf` at `inf`; subnormal arguments are exact.

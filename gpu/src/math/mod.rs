@@ -9,11 +9,14 @@
 //!
 //! | function | domain | error at worst |
 //! | --- | --- | --- |
-//! | [`exp`] | all, subnormal results included | 0.87 ulp |
-//! | [`ln`] | all, subnormal arguments included | 0.87 ulp |
+//! | [`exp`] | all, subnormal results included | 0.90 ulp |
+//! | [`ln`] | all, subnormal arguments included | 0.91 ulp |
 //! | [`sin`], [`cos`] | `|x| <= 1e5` | 8e-8 absolute |
 //! | [`rsqrt`] | all | two correctly rounded operations |
 //! | [`sigmoid`] | all | 9e-8 absolute |
+//!
+//! The errors were measured at all 2^32 arguments, where the bits were also found equal to those of the same source in C
+//! (`examples/math_exhaustive.rs` does both).
 //!
 //! [`double`] holds `exp` and `ln` in double precision, for reference values and reported figures.
 #![expect(

@@ -42,7 +42,7 @@ impl Gradients {
     pub(crate) fn add(
         &mut self,
         model: &Model,
-        sequences: &[SequenceWork],
+        sequences: &[&SequenceWork],
         pool: Pool,
         scratch: &mut GradientScratch,
     ) -> Result<(), ArithmeticError> {
@@ -135,7 +135,7 @@ enum Item<'a> {
 }
 
 impl Item<'_> {
-    fn add(self, model: &Model, sequences: &[SequenceWork], scratch: &mut Scratch) {
+    fn add(self, model: &Model, sequences: &[&SequenceWork], scratch: &mut Scratch) {
         match self {
             Self::Product { source, row, cols, out } => {
                 for work in sequences {

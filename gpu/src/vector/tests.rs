@@ -1,7 +1,7 @@
 //! Every vector type is the scalar specification, lane by lane.
 
 use super::{Isa, Kernel, LANES, V16, dispatch, environment_is_exact};
-use crate::math::{self, Lane};
+use crate::math;
 
 /// All functions of three vectors that kernels use, one after the other.
 struct Everything {

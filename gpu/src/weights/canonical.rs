@@ -4,8 +4,8 @@
 //! | --- | --- | --- |
 //! | 0 | 8 | `TADPOLE\0` |
 //! | 8 | 4 | version of this layout, 1 |
-//! | 12 | 36 | vocab, width, layers, heads, kv_heads, head_dim, hidden, context, ngram (u32 each) |
-//! | 48 | 8 | rope_base, norm_eps (f32 each) |
+//! | 12 | 36 | the whole numbers of the shape, in the order of its fields (u32 each) |
+//! | 48 | 8 | its two real numbers (f32 each) |
 //! | 56 | 4 n | the values, in canonical order (f32 each) |
 //!
 //! All numbers are little-endian.

@@ -143,6 +143,11 @@ impl Weights {
             let text = header.metadata().as_ref().and_then(|metadata| metadata.get(SHAPE_KEY));
             parse_shape(text.ok_or_else(|| WeightsError::File("no shape in its metadata".to_owned()))?)?
         };
+        shape.validate()?;
+        // No value takes less than two bytes: a forged shape must not make us allocate more than the file could fill.
+        if shape.parameters() > bytes.len() as u64 / 2 {
+            return Err(WeightsError::File("it is too short for its shape".to_owned()));
+        }
         let mut weights = Self::zeros(&shape)?;
         let known: BTreeSet<String> = weights.specs.iter().map(|spec| spec.name.clone()).collect();
         let mut names: Vec<&str> = file.names();

@@ -48,8 +48,8 @@ static float tadpole_exp(float x) {
 }
 
 static float tadpole_ln(float x) {
-    static const float tail[8] = {-0.12889062f, 0.13986897f,  -0.12184894f, 0.14005306f,
-                                  -0.16680439f, 0.20010446f, -0.24999799f, 0.33333215f};
+    static const float tail[9] = {0.11950024f,  -0.12836921f, 0.10771684f,  -0.12197779f, 0.14302544f,
+                                  -0.16679421f, 0.19999686f, -0.24999824f, 0.33333334f};
     int subnormal = x < 1.17549435e-38f;
     uint32_t lifted = to_bits(subnormal ? x * 8388608.0f : x);
     float lift = subnormal ? 23.0f : 0.0f;
@@ -57,7 +57,7 @@ static float tadpole_ln(float x) {
     float mantissa = from_bits(lifted - ((uint32_t)exponent << 23));
     float f = mantissa - 1.0f;
     float e = (from_bits((uint32_t)exponent + rounder_bits) - rounder) - lift;
-    float t = fmaf(horner(f, tail, 8), f, -0.5f);
+    float t = fmaf(horner(f, tail, 9), f, -0.5f);
     float log_mantissa = fmaf(t, f * f, f);
     float finite = fmaf(e, 0.69314718055994530942f, log_mantissa);
     if (0.0f < x) return x < INFINITY ? finite : INFINITY;

@@ -15,8 +15,8 @@ pub(crate) struct Reference {
 }
 
 pub(crate) const REFERENCES: [Reference; 6] = [
-    Reference::relative("exp", math::exp::<f32>, f64::exp, 0.93),
-    Reference::relative("ln", math::ln::<f32>, f64::ln, 0.93),
+    Reference::relative("exp", math::exp::<f32>, f64::exp, 0.90),
+    Reference::relative("ln", math::ln::<f32>, f64::ln, 0.91),
     Reference::relative("rsqrt", math::rsqrt::<f32>, |x| 1.0 / x.sqrt(), 1.5),
     Reference::absolute("sigmoid", math::sigmoid::<f32>, |x| 1.0 / (1.0 + (-x).exp()), f32::INFINITY, 9e-8),
     Reference::absolute("sin", math::sin::<f32>, f64::sin, 1e5, 8e-8),

@@ -13,6 +13,7 @@ use crate::pool::Pool;
 use crate::transformer::{GradientScratch, Gradients, Model, Purpose, Scratch, SequenceWork};
 use crate::vector::Isa;
 use crate::weights::Weights;
+use core::cmp::Reverse;
 
 /// Tokens of a micro-batch, more or less: enough for all threads, few enough for memory.
 const MICRO_TOKENS: usize = 2048;
@@ -121,14 +122,21 @@ impl CpuTrainer {
             while self.works.len() < count {
                 self.works.push(SequenceWork::new(self.model.shape()));
             }
-            let works = &mut self.works[..count];
-            let mut items = Vec::new();
-            for (offset, (work, report)) in works.iter_mut().zip(&mut reports[first..]).enumerate() {
-                items.push(Item { index: first + offset, work, report });
+            let mut items: Vec<Item<'_>> = Vec::new();
+            for (offset, report) in reports[first..first + count].iter_mut().enumerate() {
+                items.push(Item { index: first + offset, report });
             }
+            // The longest first: threads end together, and the first memory is always the largest.
+            items.sort_by_key(|item| Reverse(batch.sequences[item.index].sequence.tokens.len()));
+            let order: Vec<usize> = items.iter().map(|item| item.index - first).collect();
             let pass = Pass { model: &self.model, batch, objective, n_tokens };
-            self.pool.for_each(&mut self.scratch, items, |scratch, item| pass.run(item, scratch))?;
-            gradients.add(&self.model, works, self.pool, &mut self.gradient_scratch)?;
+            let works: Vec<(Item<'_>, &mut SequenceWork)> = items.into_iter().zip(&mut self.works).collect();
+            self.pool
+                .for_each(&mut self.scratch, works, |scratch, (item, work)| pass.run(item, work, scratch))?;
+            let mut works: Vec<(usize, &SequenceWork)> = order.into_iter().zip(&self.works).collect();
+            works.sort_by_key(|&(index, _)| index);
+            let works: Vec<&SequenceWork> = works.into_iter().map(|(_, work)| work).collect();
+            gradients.add(&self.model, &works, self.pool, &mut self.gradient_scratch)?;
             first += count;
         }
         let mut total = Tally::default();
@@ -250,7 +258,6 @@ fn step_error(error: &OptimError) -> ArithmeticError {
 /// One sequence of a micro-batch.
 struct Item<'a> {
     index: usize,
-    work: &'a mut SequenceWork,
     report: &'a mut (SequenceReport, Tally),
 }
 
@@ -263,8 +270,13 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn run(&self, item: Item<'_>, scratch: &mut Scratch) -> Result<(), ArithmeticError> {
-        let Item { index, work, report } = item;
+    fn run(
+        &self,
+        item: Item<'_>,
+        work: &mut SequenceWork,
+        scratch: &mut Scratch,
+    ) -> Result<(), ArithmeticError> {
+        let Item { index, report } = item;
         let TrainSequence { sequence, advantages, rollout_log_probs, weight } = &self.batch.sequences[index];
         let (model, temperature) = (self.model, self.batch.temperature);
         let found = model
