@@ -1,7 +1,7 @@
 //! Matrix products with one definition.
 //!
 //! Every output is one chain: `acc = fma(a[m][k], b[k][n], acc)`, `k` ascending, from 0 or from what stands in the
-//! output. Tiles, packing and the order in which outputs are computed are choices of speed; [`reference`] is the
+//! output. Tiles, packing and the order in which outputs are computed are choices of speed; [`mod@reference`] is the
 //! definition.
 //!
 //! The right factor is packed once into panels of sixteen columns ([`Packed`]); the left one is read in place.

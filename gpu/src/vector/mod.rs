@@ -1,11 +1,11 @@
 //! Sixteen lanes of `f32`: the one vector type that kernels are written in.
 //!
-//! A kernel is a [`Kernel`]: a body generic over [`V16`], entered through [`dispatch`] with an instruction set chosen
+//! A kernel is a `Kernel`: a body generic over `V16`, entered through `dispatch` with an instruction set chosen
 //! at run time. Every instance performs the same IEEE operations on the same lanes, so the instruction set is a choice
 //! of speed and never of result. `Lanes`, plain arrays, is the specification.
 //!
 //! *Invariant*: this is the only module of the crate with `unsafe` code. The vector types that need an instruction set
-//! are private to it and named in one place, the entry that [`dispatch`] reaches only after the processor has been
+//! are private to it and named in one place, the entry that `dispatch` reaches only after the processor has been
 //! found to have that set.
 
 #[cfg(target_arch = "x86_64")]
