@@ -87,8 +87,7 @@ impl Project {
     fn with_faults(&self, mutants: Vec<(usize, Mutant)>) -> Result<FaultedProject, WorldError> {
         let changed = mutants.iter().map(|(function, mutant)| (*function, mutant.source.as_str())).collect();
         let Layout { tree, lines } = self.lay_out_with(&changed)?;
-        let mut gold = tree.diff(&self.tree);
-        gold = Tree::new().overlaid(&gold);
+        let gold = tree.diff(&self.tree);
         let faults = mutants
             .into_iter()
             .map(|(index, mutant)| Fault {
