@@ -59,7 +59,8 @@ impl Project {
     }
 
     /// Ways to put the bugs in, in order of preference: to be tried one after the other until one makes a valid task.
-    /// What is tried first hangs on the seed and the faulty functions alone.
+    /// The order hangs on the seed and the faulty functions alone. Judge validity by the tests of the faulty functions
+    /// themselves, so that the same one is chosen in any surroundings.
     pub fn faults(&self) -> Result<Faults<'_>, WorldError> {
         let mut choices = Vec::new();
         for target in &self.targets {
