@@ -45,15 +45,6 @@ pub trait Draws {
         self.uniform() < probability
     }
 
-    /// A uniform element; `None` of an empty slice.
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T>
-    where
-        Self: Sized,
-    {
-        let index = self.index(items.len());
-        items.get(index)
-    }
-
     /// An index drawn in proportion to its weight; 0 where no weight is positive.
     fn weighted(&mut self, weights: &[f64]) -> usize {
         let mut left = self.uniform() * weights.iter().sum::<f64>();
@@ -69,18 +60,26 @@ pub trait Draws {
         }
         last
     }
+}
+
+/// What a trait object cannot offer, because it is generic: every [`Draws`] has it.
+pub trait DrawsExt: Draws {
+    /// A uniform element; `None` of an empty slice.
+    fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        let index = self.index(items.len());
+        items.get(index)
+    }
 
     /// Brings the slice into a uniformly drawn order (Fisher and Yates, from the end).
-    fn shuffle<T>(&mut self, items: &mut [T])
-    where
-        Self: Sized,
-    {
+    fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
             let other = self.index(end + 1);
             items.swap(other, end);
         }
     }
 }
+
+impl<D: Draws + ?Sized> DrawsExt for D {}
 
 impl<D: Draws + ?Sized> Draws for &mut D {
     fn next_u64(&mut self) -> u64 {
