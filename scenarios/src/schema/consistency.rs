@@ -3,8 +3,8 @@
 use super::document::{Node, Place};
 use super::error::Fault;
 use super::logarithm::{LN_ERROR, ln};
-use super::{GeneratorKind, LastAdmission, Policy, PolicySource, Scenario, Shape, Split, When};
-use crate::world::WorldSpec;
+use super::{GeneratorKind, LastAdmission, Policy, PolicySource, Scenario, Shape, When};
+use crate::world::{Split, WorldSpec};
 
 /// Finds every inconsistency of a scenario whose keys are all in range.
 pub(crate) fn check(scenario: &Scenario, document: &Node, faults: &mut Vec<Fault>) {

@@ -69,20 +69,20 @@ keys! {
     pub struct Sandbox {
         /// The sandbox: "memory" is hermetic and deterministic.
         kind: SandboxKind = SandboxKind::Memory, Anything;
-        /// Interpreter steps of one evaluation, in units of 256 bytecodes.
-        fuel: u64 = 4_000, 1..=1_000_000_000;
-        /// Bytes the interpreter may hold. Below 8 MiB, so that no single operation on large numbers takes long.
+        /// Python instructions, in units of 256: for loading a test file with its imports, for each test, for each script.
+        fuel: u64 = 20_000, 1..=1_000_000_000;
+        /// Bytes that a Python program may hold. At most 8 MiB, so that no single operation on large numbers takes long.
         memory_bytes: u64 = 4_194_304, 65_536..=8_388_608;
-        /// Bytes of output that one command may write.
-        output_bytes: u64 = 65_536, 256..=16_777_216;
-        /// Shell commands that one Bash call may run.
-        commands: u32 = 1_000, 1..=1_000_000;
-        /// Files and directories in the tree.
-        files: u32 = 256, 1..=100_000;
+        /// Bytes kept of a command's output, and of its errors.
+        output_bytes: u64 = 120_000, 256..=16_777_216;
+        /// Commands of one Bash call; its loops may take ten times as many rounds.
+        commands: u64 = 5_000, 1..=1_000_000;
+        /// Files, directories and links in the tree.
+        files: u64 = 4_096, 1..=100_000;
         /// Bytes of all files.
-        disk_bytes: u64 = 1_048_576, 1_024..=1_073_741_824;
+        disk_bytes: u64 = 33_554_432, 65_536..=1_073_741_824;
         /// Wall-clock watchdog in milliseconds, far above every counted limit: it ends only native loops that do not count,
         /// and each time it fires is recorded as an effect.
-        watchdog_ms: u64 = 10_000, 100..=3_600_000;
+        watchdog_ms: u64 = 20_000, 100..=3_600_000;
     }
 }

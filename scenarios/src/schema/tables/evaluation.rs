@@ -3,8 +3,7 @@
 use crate::schema::check::{Anything, Each, Length, Name};
 use crate::schema::table::{Table, keys};
 use crate::schema::value::choice;
-
-use super::Split;
+use crate::world::Split;
 
 choice! {
     /// Which published policies are measured.

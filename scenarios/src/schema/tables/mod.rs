@@ -14,4 +14,3 @@ pub use evaluation::{Evaluation, HeldOutSet, When};
 pub use exec::{Device, Exec, Isa, Keep, Log, ProgressKind};
 pub use learning::{Deviation, Divergence, Length as LengthPenalty, Reward, Rollout, Update};
 pub use policy::{Policy, PolicySource, Shape};
-pub use world::Split;

@@ -1,24 +1,18 @@
-//! `[world]`: the raw distribution of tasks.
+//! `[world]`: the raw distribution of tasks. The structs are the embedded world's own.
 
 use std::ops::RangeInclusive;
 
 use crate::schema::check::{Check, Length, Name};
 use crate::schema::document::Tree;
 use crate::schema::table::keys_of;
-use crate::schema::value::{Scalar, choice, expected, scalars};
-use crate::world::{BUGS_MAX, CASES_MAX, FUNCTIONS_MAX, LEVELS, MODULES_MAX, Stratum, WorldSpec};
+use crate::schema::value::{Scalar, choice_of, expected, scalars};
+use crate::world::{BUGS_MAX, CASES_MAX, FUNCTIONS_MAX, LEVELS, MODULES_MAX, Split, Stratum, WorldSpec};
 
-choice! {
-    /// Where tasks are drawn from.
-    pub enum Split {
-        /// Training tasks.
-        Train = "train",
-        /// Held-out parameters of training templates.
-        UnseenParameters = "unseen_parameters",
-        /// Held-out templates.
-        UnseenTemplates = "unseen_templates",
-    }
-}
+choice_of!(Split {
+    Train = "train",
+    UnseenParameters = "unseen_parameters",
+    UnseenTemplates = "unseen_templates",
+});
 
 keys_of! {
     /// The raw distribution of tasks.
