@@ -168,7 +168,7 @@ fn what_is_cut_says_how_much() {
     let TurnOutcome::Continue { observations, .. } = outcome else { panic!("the episode ended") };
     assert_eq!(observations, [
         "a.py\n1. éé\n[truncated 3 chars]",
-        "Exit code: 3\n[truncated 20 chars]",
+        "Exit code: 3\n[truncated 21 chars]",
         "a.py\n... 2 more files",
     ]);
 }
