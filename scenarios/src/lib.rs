@@ -5,6 +5,8 @@
 //! is a pure function of its arguments and of the [`draws::Draws`] handed in.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking"))]
 
+pub mod assets;
 pub mod draws;
 pub mod repository;
+pub mod schema;
 pub mod world;

@@ -42,6 +42,8 @@ pub struct LeafConfig {
     pub style: Style,
     /// Turns in all.
     pub max_turns: u32,
+    /// Calls of one turn that are run; further ones are answered with an error.
+    pub max_calls: u32,
     /// Characters of a file that one Read shows.
     pub read_chars: usize,
     /// Characters that one Bash shows.
@@ -58,6 +60,7 @@ impl LeafConfig {
         Self {
             style: Style::Full,
             max_turns: 100,
+            max_calls: 16,
             read_chars: 20_000,
             bash_chars: 30_000,
             glob_files: 1_000,
@@ -67,7 +70,7 @@ impl LeafConfig {
 
     /// For a policy with a context of a few hundred tokens, within `limits` a command.
     pub fn terse(limits: Limits) -> Self {
-        Self { style: Style::Terse, max_turns: 8, read_chars: 700, bash_chars: 500, glob_files: 20, limits }
+        Self { style: Style::Terse, max_turns: 8, max_calls: 4, read_chars: 700, bash_chars: 500, glob_files: 20, limits }
     }
 }
 
@@ -142,8 +145,13 @@ impl Episode for LeafEpisode {
             return Ok(self.finish(Exit::Final));
         }
         let mut observations = Vec::with_capacity(turn.calls.len());
-        for call in &turn.calls {
-            observations.push(self.observe(call, sandbox)?);
+        let most = self.config.max_calls as usize;
+        for (place, call) in turn.calls.iter().enumerate() {
+            observations.push(if place < most {
+                self.observe(call, sandbox)?
+            } else {
+                format!("Error: not run; a turn may make {most} calls")
+            });
         }
         if let Some(exchange) = self.transcript.last_mut() {
             exchange.observations.clone_from(&observations);
