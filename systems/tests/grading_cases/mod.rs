@@ -57,7 +57,8 @@ fn graded(fail_to_pass: &[String], pass_to_pass: &[String], map: &Value) -> Grad
         other => panic!("unknown status {other}"),
     };
     let tests = map.as_object().unwrap().iter().map(|(id, word)| (id.clone(), status(word))).collect();
-    let files: Vec<(&str, &str)> = fail_to_pass.iter().chain(pass_to_pass).map(|id| (id.as_str(), "")).collect();
+    let files: Vec<(&str, &str)> =
+        fail_to_pass.iter().chain(pass_to_pass).map(|id| (id.as_str(), "")).collect();
     let (base, tests_tree) = (Tree::new(), tree(&files));
     let hidden = Hidden { base: &base, tests: &tests_tree, gold: &base, fail_to_pass, pass_to_pass };
     let sandbox = Fixed(Some(TestReport { tests, verdict: Verdict::Completed }));

@@ -53,7 +53,9 @@ fn observation(episode: &mut dyn Episode, output: &ModelOutput) -> String {
 
 /// The bytes that `file_bytes` or `file_bytes_hex` give.
 fn bytes(value: &Value) -> Option<Vec<u8>> {
-    let hex = |text: &str| (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect();
+    let hex = |text: &str| {
+        (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+    };
     match (value["file_bytes"].as_str(), value["file_bytes_hex"].as_str()) {
         (Some(text), _) => Some(text.as_bytes().to_vec()),
         (None, Some(text)) => Some(hex(text)),
@@ -73,10 +75,13 @@ pub(super) fn edit(case: &Value) {
     let mut tree = Tree::new();
     tree.insert("file", before.clone()).unwrap();
     let mut episode = begin(&tree);
-    let call = json!({"file_path": "file", "old_string": given["old_string"], "new_string": given["new_string"]});
+    let call =
+        json!({"file_path": "file", "old_string": given["old_string"], "new_string": given["new_string"]});
     let text = observation(&mut *episode, &output("Edit", call));
     let after = episode.tree().get("file").unwrap().clone();
-    let Entry::File { bytes: after_bytes, mode: after_mode } = after.clone() else { panic!("the file is gone") };
+    let Entry::File { bytes: after_bytes, mode: after_mode } = after.clone() else {
+        panic!("the file is gone")
+    };
     for (key, value) in expect.as_object().unwrap() {
         match key.as_str() {
             "file_bytes" | "file_bytes_hex" => {
@@ -174,6 +179,6 @@ pub(super) fn tool_calls_are_no_cut(case: &Value) {
     let mut turn = output(case["given"]["tool"].as_str().unwrap(), json!({}));
     turn.finish = Finish::from_reason(case["given"]["finish_reason"].as_str().unwrap(), Finish::TurnTokens);
     let text = observation(&mut *begin(&Tree::new()), &turn);
-    assert!(text.contains(case["expect"]["error_contains"][0].as_str().unwrap()), "{text}");
+    assert!(text.contains(case["expect"]["error_contains"].as_str().unwrap()), "{text}");
     assert!(!text.to_lowercase().contains("truncat"), "{text}");
 }
