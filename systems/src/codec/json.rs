@@ -54,7 +54,8 @@ fn mend(text: &str) -> Option<(String, Vec<usize>)> {
 
 /// The value of the first `"name": "..."` in text that is not JSON, so that a broken call still names its tool.
 pub(super) fn scavenge_name(text: &str) -> Option<String> {
-    let after = text.split_once("\"name\"")?.1.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let after =
+        text.split_once("\"name\"")?.1.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     let name = after.split_once('"')?.0;
     (!name.is_empty() && name.len() <= 64).then(|| name.to_owned())
 }

@@ -16,7 +16,9 @@ pub fn leaked(hidden: &Hidden<'_>, statement: &str, transcript: &[Exchange]) -> 
     let known = lines(hidden.base);
     let secret: Vec<String> = lines(hidden.tests)
         .into_iter()
-        .filter(|line| line.chars().count() >= TELLING_CHARS && !known.contains(line) && !statement.contains(line))
+        .filter(|line| {
+            line.chars().count() >= TELLING_CHARS && !known.contains(line) && !statement.contains(line)
+        })
         .collect();
     let mut written = String::new();
     transcript.iter().any(|exchange| {
@@ -65,9 +67,12 @@ mod tests {
         tests.insert_file("tests/test_a.py", text).unwrap();
         let gold = Tree::new();
         let hidden = Hidden { base: &base, tests: &tests, gold: &gold, fail_to_pass: &[], pass_to_pass: &[] };
-        let transcript =
-            [Exchange { output: output.to_owned(), observations: vec![observation.to_owned()] }];
-        assert_eq!(leaked(&hidden, "See: assert twice(9) == 18", &transcript), expected, "{output} {observation}");
+        let transcript = [Exchange { output: output.to_owned(), observations: vec![observation.to_owned()] }];
+        assert_eq!(
+            leaked(&hidden, "See: assert twice(9) == 18", &transcript),
+            expected,
+            "{output} {observation}"
+        );
     }
 
     #[test]

@@ -119,7 +119,13 @@ pub fn grade(
     Ok(match report {
         Ok((report, _)) => {
             let Outcome { failing } = outcome(hidden.fail_to_pass, hidden.pass_to_pass, &report);
-            Graded { grade: graded(report.verdict, failing.is_empty()), tampered, failing, report, fault: None }
+            Graded {
+                grade: graded(report.verdict, failing.is_empty()),
+                tampered,
+                failing,
+                report,
+                fault: None,
+            }
         }
         Err(fault) => Graded {
             grade: Grade::Infra,

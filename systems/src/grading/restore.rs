@@ -65,7 +65,8 @@ impl Kind {
         let stem = name.strip_suffix(".py").unwrap_or_default();
         let test_file = stem.starts_with("test_") || stem.ends_with("_test");
         // A link or file may stand where a test directory stood.
-        let test_directory = directories.split('/').chain([name]).any(|part| matches!(part, "test" | "tests"));
+        let test_directory =
+            directories.split('/').chain([name]).any(|part| matches!(part, "test" | "tests"));
         match (configuration, test_file || test_directory) {
             (true, _) => Self::Configuration,
             (false, true) => Self::Test,
@@ -87,12 +88,72 @@ fn shadows(path: &str) -> bool {
 
 /// Test runners and the modules of the standard library that they and tests import.
 const RESERVED: &[&str] = &[
-    "__future__", "_pytest", "abc", "argparse", "ast", "asyncio", "base64", "bisect", "builtins", "codecs", "collections",
-    "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "doctest", "enum", "fractions", "functools",
-    "gc", "glob", "hashlib", "heapq", "importlib", "inspect", "io", "itertools", "json", "linecache", "locale", "logging",
-    "math", "nose", "numbers", "operator", "os", "pathlib", "pickle", "platform", "pluggy", "py", "pytest", "random",
-    "re", "shutil", "signal", "site", "statistics", "string", "struct", "subprocess", "sys", "tempfile", "textwrap",
-    "threading", "time", "tokenize", "traceback", "types", "typing", "unittest", "uuid", "warnings", "weakref",
+    "__future__",
+    "_pytest",
+    "abc",
+    "argparse",
+    "ast",
+    "asyncio",
+    "base64",
+    "bisect",
+    "builtins",
+    "codecs",
+    "collections",
+    "contextlib",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "doctest",
+    "enum",
+    "fractions",
+    "functools",
+    "gc",
+    "glob",
+    "hashlib",
+    "heapq",
+    "importlib",
+    "inspect",
+    "io",
+    "itertools",
+    "json",
+    "linecache",
+    "locale",
+    "logging",
+    "math",
+    "nose",
+    "numbers",
+    "operator",
+    "os",
+    "pathlib",
+    "pickle",
+    "platform",
+    "pluggy",
+    "py",
+    "pytest",
+    "random",
+    "re",
+    "shutil",
+    "signal",
+    "site",
+    "statistics",
+    "string",
+    "struct",
+    "subprocess",
+    "sys",
+    "tempfile",
+    "textwrap",
+    "threading",
+    "time",
+    "tokenize",
+    "traceback",
+    "types",
+    "typing",
+    "unittest",
+    "uuid",
+    "warnings",
+    "weakref",
 ];
 
 #[cfg(test)]
@@ -130,16 +191,23 @@ mod tests {
 
     #[test]
     fn new_tests_are_no_tampering() {
-        let now = [("a.py", "2"), ("setup.cfg", "x"), ("tests/test_a.py", "visible"), ("tests/test_b.py", "own")];
+        let now =
+            [("a.py", "2"), ("setup.cfg", "x"), ("tests/test_a.py", "visible"), ("tests/test_b.py", "own")];
         check(&now, GRADED, false);
     }
 
     #[test]
     fn hooks_configuration_and_shadows_are_neutralised() {
         let clean = [("a.py", "2"), ("setup.cfg", "x"), ("tests/test_a.py", "visible")];
-        for path in
-            ["conftest.py", "tests/conftest.py", "pytest.ini", "x.pth", "sitecustomize.py", "pytest.py", "math/__init__.py"]
-        {
+        for path in [
+            "conftest.py",
+            "tests/conftest.py",
+            "pytest.ini",
+            "x.pth",
+            "sitecustomize.py",
+            "pytest.py",
+            "math/__init__.py",
+        ] {
             let mut now = clean.to_vec();
             now.push((path, "hook"));
             check(&now, GRADED, true);
@@ -159,7 +227,13 @@ mod tests {
 
     #[test]
     fn an_ordinary_new_module_is_the_agents_own() {
-        let now = [("a.py", "2"), ("setup.cfg", "x"), ("tests/test_a.py", "visible"), ("mathx.py", "3"), ("lib/math.py", "4")];
+        let now = [
+            ("a.py", "2"),
+            ("setup.cfg", "x"),
+            ("tests/test_a.py", "visible"),
+            ("mathx.py", "3"),
+            ("lib/math.py", "4"),
+        ];
         let mut expected = GRADED.to_vec();
         expected.extend([("mathx.py", "3"), ("lib/math.py", "4")]);
         check(&now, &expected, false);

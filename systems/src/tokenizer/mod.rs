@@ -68,10 +68,11 @@ impl Tokenizer {
             == Some(words::PATTERN)
             && json.get("normalizer").is_none_or(Value::is_null);
         let stripped = serde_json::to_vec(&json)?;
-        let inner =
-            tokenizers::Tokenizer::from_bytes(stripped).map_err(|fault| TokenizerError::Load(fault.to_string()))?;
+        let inner = tokenizers::Tokenizer::from_bytes(stripped)
+            .map_err(|fault| TokenizerError::Load(fault.to_string()))?;
         let spellings = spellings(&inner, &specials)?;
-        let mut by_length: Vec<(String, u32)> = specials.iter().map(|(text, &id)| (text.clone(), id)).collect();
+        let mut by_length: Vec<(String, u32)> =
+            specials.iter().map(|(text, &id)| (text.clone(), id)).collect();
         by_length.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
         let digest = Digest::of(file);
         Ok(Self { inner, specials, by_length, spellings, own_words, cache: RwLock::default(), digest })
@@ -107,10 +108,17 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    fn encode_template(&self, text: &str, stretch: &mut String, ids: &mut Vec<u32>) -> Result<(), TokenizerError> {
+    fn encode_template(
+        &self,
+        text: &str,
+        stretch: &mut String,
+        ids: &mut Vec<u32>,
+    ) -> Result<(), TokenizerError> {
         let mut rest = text;
         while let Some(next) = rest.chars().next() {
-            if let Some((special, id)) = self.by_length.iter().find(|(special, _)| rest.starts_with(special.as_str())) {
+            if let Some((special, id)) =
+                self.by_length.iter().find(|(special, _)| rest.starts_with(special.as_str()))
+            {
                 self.encode_into(stretch, ids)?;
                 stretch.clear();
                 ids.push(*id);
@@ -138,7 +146,9 @@ impl Tokenizer {
             for byte in chunk.invalid() {
                 let token = bytes::character(*byte).to_string();
                 let id = self.inner.token_to_id(&token);
-                ids.push(id.ok_or_else(|| TokenizerError::NotByteLevel(format!("no token for byte {byte}")))?);
+                ids.push(
+                    id.ok_or_else(|| TokenizerError::NotByteLevel(format!("no token for byte {byte}")))?,
+                );
             }
         }
         Ok(ids)
@@ -220,7 +230,10 @@ fn spellings(
     let vocabulary: BTreeMap<String, u32> = inner.get_vocab(false).into_iter().collect();
     let largest = vocabulary.values().chain(specials.values()).max().copied().unwrap_or(0);
     if largest as usize > 4 * (vocabulary.len() + specials.len()) {
-        return Err(TokenizerError::NotByteLevel(format!("id {largest} in a vocabulary of {}", vocabulary.len())));
+        return Err(TokenizerError::NotByteLevel(format!(
+            "id {largest} in a vocabulary of {}",
+            vocabulary.len()
+        )));
     }
     let mut spellings = vec![Vec::new(); largest as usize + 1];
     for (token, &id) in &vocabulary {

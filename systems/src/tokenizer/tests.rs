@@ -11,15 +11,18 @@ const SOURCE: &str = "def clamp(value, low, high):\n    # value, kept between lo
 
 fn corpus() -> Vec<(String, u64)> {
     let names = ["clamp", "total", "scale", "count", "first", "mean", "word", "merge"];
-    let mut corpus: Vec<(String, u64)> =
-        names.iter().map(|name| (SOURCE.replace("clamp", name).replace("low", &format!("{name}_low")), 3)).collect();
+    let mut corpus: Vec<(String, u64)> = names
+        .iter()
+        .map(|name| (SOURCE.replace("clamp", name).replace("low", &format!("{name}_low")), 3))
+        .collect();
     corpus.push((SOURCE.replace('\n', "\\n"), 5));
     corpus
 }
 
 fn trained(vocabulary: u32) -> Vec<u8> {
     let corpus = corpus();
-    train(corpus.iter().map(|(text, count)| (text.as_str(), *count)), vocabulary, &Hermes::scaffold(TOOLS)).unwrap()
+    train(corpus.iter().map(|(text, count)| (text.as_str(), *count)), vocabulary, &Hermes::scaffold(TOOLS))
+        .unwrap()
 }
 
 static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| Tokenizer::load(&trained(350)).unwrap());
@@ -49,7 +52,8 @@ fn what_is_not_a_byte_level_tokenizer_is_refused() {
     assert!(matches!(Tokenizer::load(b"{"), Err(TokenizerError::Json(_))));
     assert!(matches!(Tokenizer::load(b"[]"), Err(TokenizerError::Load(_))));
     assert!(matches!(Tokenizer::load(b"{}"), Err(TokenizerError::Load(_))));
-    let without_a_byte = String::from_utf8(trained(350)).unwrap().replacen("      \"!\": 33", "      \"snow☃\": 33", 1);
+    let without_a_byte =
+        String::from_utf8(trained(350)).unwrap().replacen("      \"!\": 33", "      \"snow☃\": 33", 1);
     assert!(matches!(Tokenizer::load(without_a_byte.as_bytes()), Err(TokenizerError::NotByteLevel(_))));
 }
 
@@ -83,7 +87,8 @@ fn scaffold_is_one_token_each() {
 
 fn anything() -> impl Strategy<Value = String> {
     let scaffold = proptest::sample::select(Hermes::scaffold(TOOLS));
-    let piece = prop_oneof![scaffold, "(?s).{0,12}", Just("\n    return ".to_owned()), Just("\\n".to_owned())];
+    let piece =
+        prop_oneof![scaffold, "(?s).{0,12}", Just("\n    return ".to_owned()), Just("\\n".to_owned())];
     proptest::collection::vec(piece, 0..6).prop_map(|parts| parts.concat())
 }
 

@@ -106,7 +106,8 @@ impl Trainer {
 
     /// Merges the most frequent pair; `false` where none occurs at least twice.
     fn merge_next(&mut self) -> bool {
-        let best = self.pairs.iter().rev().max_by_key(|&(_, &count)| count).map(|(&pair, &count)| (pair, count));
+        let best =
+            self.pairs.iter().rev().max_by_key(|&(_, &count)| count).map(|(&pair, &count)| (pair, count));
         let Some((pair, 2..)) = best else { return false };
         let merged = self.tokens.len() as u32;
         let spelling = [self.tokens[pair.0 as usize].as_slice(), &self.tokens[pair.1 as usize]].concat();
@@ -143,8 +144,11 @@ fn render(trainer: &Trainer, scaffold: &[String]) -> String {
     let quoted = |id: u32| json!(bytes::characters(&trainer.tokens[id as usize])).to_string();
     let vocabulary: Vec<String> =
         (0..trainer.tokens.len() as u32).map(|id| format!("      {}: {id}", quoted(id))).collect();
-    let merges: Vec<String> =
-        trainer.merges.iter().map(|&(left, right)| format!("      [{}, {}]", quoted(left), quoted(right))).collect();
+    let merges: Vec<String> = trainer
+        .merges
+        .iter()
+        .map(|&(left, right)| format!("      [{}, {}]", quoted(left), quoted(right)))
+        .collect();
     let added: Vec<String> = (trainer.tokens.len()..)
         .zip(scaffold)
         .map(|(id, content)| {

@@ -59,13 +59,16 @@ fn character_length(text: &[u8]) -> usize {
 mod tests {
     use proptest::prelude::*;
     use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
-    use tokenizers::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, SplitDelimiterBehavior};
+    use tokenizers::{
+        OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, SplitDelimiterBehavior,
+    };
 
     use super::*;
 
     fn by_pattern(text: &str) -> Vec<String> {
         let splitter =
-            Split::new(SplitPattern::Regex(PATTERN.to_owned()), SplitDelimiterBehavior::Isolated, false).unwrap();
+            Split::new(SplitPattern::Regex(PATTERN.to_owned()), SplitDelimiterBehavior::Isolated, false)
+                .unwrap();
         let mut pretokenized = PreTokenizedString::from(text);
         splitter.pre_tokenize(&mut pretokenized).unwrap();
         let splits = pretokenized.get_splits(OffsetReferential::Original, OffsetType::Byte);
@@ -76,8 +79,8 @@ mod tests {
     fn indents_digits_and_escapes_are_words() {
         let words: Vec<&str> = split("def f(a):\n    return a + 12\\n    x = \\\"é\\\"  # ok").collect();
         let expected = [
-            "def", " f", "(", "a", "):", "\n    ", "return", " a", " +", " ", "1", "2", "\\n    ", "x", " =", " ",
-            "\\\"", "é", "\\\"", "  ", "#", " ok",
+            "def", " f", "(", "a", "):", "\n    ", "return", " a", " +", " ", "1", "2", "\\n    ", "x", " =",
+            " ", "\\\"", "é", "\\\"", "  ", "#", " ok",
         ];
         assert_eq!(words, expected);
     }

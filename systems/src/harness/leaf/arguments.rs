@@ -21,7 +21,8 @@ impl<'a> Arguments<'a> {
 
     /// A string that must be there and not be empty.
     pub(super) fn filled(&self, key: &str) -> Result<&'a str, String> {
-        self.text(key).and_then(|text| if text.is_empty() { Err(format!("{key} is required")) } else { Ok(text) })
+        self.text(key)
+            .and_then(|text| if text.is_empty() { Err(format!("{key} is required")) } else { Ok(text) })
     }
 
     /// The path of a file; `path` is understood as well.

@@ -48,13 +48,16 @@ pub(super) fn run(
 pub(super) fn timeout_seconds(arguments: &Arguments<'_>) -> Result<Option<f64>, String> {
     let seconds = match arguments.number("timeout_ms")? {
         Some(milliseconds) => Some(milliseconds / 1_000.0),
-        None => arguments.number("timeout")?.map(|value| if value > SECONDS_MAX { value / 1_000.0 } else { value }),
+        None => arguments
+            .number("timeout")?
+            .map(|value| if value > SECONDS_MAX { value / 1_000.0 } else { value }),
     };
     Ok(seconds.map(|seconds| seconds.max(0.1)))
 }
 
 fn shown(outcome: &BashOutcome, style: Style) -> String {
-    let (stdout, stderr) = (String::from_utf8_lossy(&outcome.stdout), String::from_utf8_lossy(&outcome.stderr));
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&outcome.stdout), String::from_utf8_lossy(&outcome.stderr));
     let code = outcome.exit_code;
     match style {
         Style::Full => format!("Exit code: {code}\nSTDOUT:\n{stdout}\nSTDERR:\n{stderr}"),

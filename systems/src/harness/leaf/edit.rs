@@ -49,13 +49,19 @@ fn replaced(file: &[u8], old: &str, new: &str, all: bool) -> Result<(Vec<u8>, us
     }) {
         let (start, end) = (text.origin(at), text.origin_of_end(at + needle.len()));
         after.extend_from_slice(&file[copied..start]);
-        after.extend_from_slice(&if literal { new.as_bytes().to_vec() } else { with_breaks(new, file, start, end) });
+        after.extend_from_slice(&if literal {
+            new.as_bytes().to_vec()
+        } else {
+            with_breaks(new, file, start, end)
+        });
         copied = end;
         count += 1;
     }
     after.extend_from_slice(&file[copied..]);
     if after == file {
-        return Err("old_string and new_string are identical up to line endings: nothing would change".to_owned());
+        return Err(
+            "old_string and new_string are identical up to line endings: nothing would change".to_owned()
+        );
     }
     Ok((after, count))
 }
@@ -114,7 +120,11 @@ fn with_breaks(new: &str, file: &[u8], start: usize, end: usize) -> Vec<u8> {
 
 /// Offsets at which `needle` stands, overlapping ones included: two that overlap are ambiguous as well.
 fn find<'a>(haystack: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
-    haystack.windows(needle.len().max(1)).enumerate().filter(move |(_, window)| *window == needle).map(|(at, _)| at)
+    haystack
+        .windows(needle.len().max(1))
+        .enumerate()
+        .filter(move |(_, window)| *window == needle)
+        .map(|(at, _)| at)
 }
 
 fn not_found(file: &[u8], old: &str) -> String {

@@ -3,7 +3,7 @@
 use tadpole_scenarios::repository::{Entry, MODE_FILE, PathError, Tree};
 
 /// Where the repository lies for commands and absolute paths.
-pub const MOUNT: &str = "/repo";
+pub use crate::sandbox::memory::ROOT as MOUNT;
 
 /// Links followed before a path is given up as a loop.
 const LINKS_MAX: usize = 40;

@@ -70,7 +70,15 @@ impl LeafConfig {
 
     /// For a policy with a context of a few hundred tokens, within `limits` a command.
     pub fn terse(limits: Limits) -> Self {
-        Self { style: Style::Terse, max_turns: 8, max_calls: 4, read_chars: 700, bash_chars: 500, glob_files: 20, limits }
+        Self {
+            style: Style::Terse,
+            max_turns: 8,
+            max_calls: 4,
+            read_chars: 700,
+            bash_chars: 500,
+            glob_files: 20,
+            limits,
+        }
     }
 }
 

@@ -28,8 +28,7 @@ pub(super) fn read(files: &Files, arguments: &Arguments<'_>, chars: usize) -> An
 /// are characters of their line. A byte order mark is not shown.
 fn lines(text: &str) -> Vec<&str> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let mut lines: Vec<&str> =
-        text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+    let mut lines: Vec<&str> = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
     if lines.last().is_some_and(|last| last.is_empty()) {
         lines.pop();
     }

@@ -107,7 +107,11 @@ fn a_path_that_cannot_be_read_says_why() {
     check("Read", &[("file_path", "out")], "Error: /etc/passwd is outside the repository");
     check("Read", &[("file_path", "loop")], "Error: loop: too many levels of symbolic links");
     check("Read", &[("file_path", "a.py"), ("offset", "two")], "Error: offset must be a number");
-    check("Read", &[("file_path", "a.py"), ("offset", "5")], "Error: a.py has 1 line; offset 5 is past its end");
+    check(
+        "Read",
+        &[("file_path", "a.py"), ("offset", "5")],
+        "Error: a.py has 1 line; offset 5 is past its end",
+    );
 }
 
 #[test]
@@ -117,13 +121,21 @@ fn write_creates_parents_and_keeps_links_and_directories() {
     check("Write", &[("file_path", "lib"), ("content", "")], "Error: lib is a directory");
     check("Write", &[("file_path", "x/"), ("content", "")], "Error: x/ is a directory");
     check("Write", &[("file_path", "."), ("content", "")], "Error: . is not a file");
-    check("Write", &[("file_path", "a.py/b"), ("content", "")], "Error: a.py/b cannot lie below a.py, which is not a directory");
+    check(
+        "Write",
+        &[("file_path", "a.py/b"), ("content", "")],
+        "Error: a.py/b cannot lie below a.py, which is not a directory",
+    );
     check("Write", &[("file_path", "c.py")], "Error: content is required");
 }
 
 #[test]
 fn glob_lists_sorted_paths() {
-    check("Glob", &[("pattern", "**/*.py")], "a.py\ndir/b.py\nlib/b.py\nlink.py".replace("dir/b.py\n", "").as_str());
+    check(
+        "Glob",
+        &[("pattern", "**/*.py")],
+        "a.py\ndir/b.py\nlib/b.py\nlink.py".replace("dir/b.py\n", "").as_str(),
+    );
     check("Glob", &[("pattern", "/repo/lib/*")], "lib/b.py");
     check("Glob", &[("pattern", "*.py"), ("path", "dir")], "lib/b.py");
     check("Glob", &[("pattern", "*.rs")], "No files matched.");
@@ -133,10 +145,11 @@ fn glob_lists_sorted_paths() {
 #[test]
 fn unknown_tools_and_nameless_calls_are_observations() {
     check("shell", &[], "Error: Unknown tool: shell. Tools are Read, Write, Edit, Glob and Bash.");
-    assert_eq!(observe(&[ToolCall::malformed("nonsense".into())]), [
-        "Error: Unknown tool: . Tools are Read, Write, Edit, Glob and Bash."
-    ]
-    .map(|_| "Error: a call must give name and arguments".to_owned()));
+    assert_eq!(
+        observe(&[ToolCall::malformed("nonsense".into())]),
+        ["Error: Unknown tool: . Tools are Read, Write, Edit, Glob and Bash."]
+            .map(|_| "Error: a call must give name and arguments".to_owned())
+    );
 }
 
 #[test]
@@ -147,17 +160,21 @@ fn calls_of_a_turn_run_in_order_and_see_each_other() {
         call("Read", &[("file_path", "a.py")]),
         call("Read", &[("file_path", "touched")]),
     ]);
-    assert_eq!(observations, [
-        "Edited a.py (1 replacement).",
-        "Exit code: 3\nSTDOUT:\nls\u{FFFD}\n\nSTDERR:\n",
-        "Error: no such file: a.py",
-        "touched\n1. ls",
-    ]);
+    assert_eq!(
+        observations,
+        [
+            "Edited a.py (1 replacement).",
+            "Exit code: 3\nSTDOUT:\nls\u{FFFD}\n\nSTDERR:\n",
+            "Error: no such file: a.py",
+            "touched\n1. ls",
+        ]
+    );
 }
 
 #[test]
 fn what_is_cut_says_how_much() {
-    let config = LeafConfig { read_chars: 10, bash_chars: 12, glob_files: 1, ..LeafConfig::full(Limits::default()) };
+    let config =
+        LeafConfig { read_chars: 10, bash_chars: 12, glob_files: 1, ..LeafConfig::full(Limits::default()) };
     let mut episode = begin(config, &[("a.py", "ééééé\n"), ("b.py", "")]);
     let calls = [
         call("Read", &[("file_path", "a.py")]),
@@ -166,11 +183,10 @@ fn what_is_cut_says_how_much() {
     ];
     let outcome = episode.turn(&spell(&calls), &Recorder::default()).unwrap();
     let TurnOutcome::Continue { observations, .. } = outcome else { panic!("the episode ended") };
-    assert_eq!(observations, [
-        "a.py\n1. éé\n[truncated 3 chars]",
-        "Exit code: 3\n[truncated 20 chars]",
-        "a.py\n... 2 more files",
-    ]);
+    assert_eq!(
+        observations,
+        ["a.py\n1. éé\n[truncated 3 chars]", "Exit code: 3\n[truncated 21 chars]", "a.py\n... 2 more files",]
+    );
 }
 
 #[test]
@@ -185,9 +201,12 @@ fn a_limit_on_time_is_a_limit_on_fuel() {
 
 #[test]
 fn values_above_a_thousand_are_milliseconds() {
-    for (key, value, seconds) in
-        [("timeout", 120_000.0, 120.0), ("timeout", 1_000.0, 1_000.0), ("timeout_ms", 500.0, 0.5), ("timeout", 0.0, 0.1)]
-    {
+    for (key, value, seconds) in [
+        ("timeout", 120_000.0, 120.0),
+        ("timeout", 1_000.0, 1_000.0),
+        ("timeout_ms", 500.0, 0.5),
+        ("timeout", 0.0, 0.1),
+    ] {
         let arguments = [(key.to_owned(), serde_json::json!(value))].into_iter().collect();
         assert_eq!(bash::timeout_seconds(&Arguments::new(&arguments)), Ok(Some(seconds)), "{key} {value}");
     }
@@ -207,7 +226,10 @@ fn an_episode_ends_once_and_stays_so() {
     let sandbox = Recorder::default();
     assert!(matches!(episode.turn(&read, &sandbox), Ok(TurnOutcome::Continue { .. })));
     assert!(matches!(episode.turn(&read, &sandbox), Ok(TurnOutcome::Done(Exit::MaxTurns))));
-    assert!(matches!(episode.turn(&ModelOutput::stopped(""), &sandbox), Ok(TurnOutcome::Done(Exit::MaxTurns))));
+    assert!(matches!(
+        episode.turn(&ModelOutput::stopped(""), &sandbox),
+        Ok(TurnOutcome::Done(Exit::MaxTurns))
+    ));
     assert_eq!(episode.facts(), EpisodeFacts { turns: 2, tool_calls: 2, ..EpisodeFacts::default() });
     assert_eq!(episode.transcript().len(), 2);
 }
