@@ -182,10 +182,10 @@ fn judge_of(scenario: &Scenario, execution: &Execution) -> Judge {
 pub fn limits(sandbox: &schema::Sandbox) -> Limits {
     Limits {
         fuel: sandbox.fuel,
-        commands: u64::from(sandbox.commands),
+        commands: sandbox.commands,
         memory_bytes: sandbox.memory_bytes,
         output_bytes: sandbox.output_bytes,
-        files: u64::from(sandbox.files),
+        files: sandbox.files,
         disk_bytes: sandbox.disk_bytes,
         wall_ms: sandbox.watchdog_ms,
     }

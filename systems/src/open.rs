@@ -11,8 +11,8 @@ use tadpole_kernel::event::{Event, PolicyPublishedV1, TaskHeldOutV1};
 use tadpole_kernel::id::{Digest, Iteration, StableId};
 use tadpole_kernel::world::WorldView;
 use tadpole_scenarios::draws::SeedDraws;
-use tadpole_scenarios::schema::{HeldOutSet, Split};
-use tadpole_scenarios::world::{self, Blueprint};
+use tadpole_scenarios::schema::HeldOutSet;
+use tadpole_scenarios::world::Blueprint;
 
 use crate::capability::{Judge, Recipe};
 use crate::curriculum::{Soundness, examine};
@@ -55,7 +55,6 @@ fn draw_set(
     judge: &Judge,
     known: &mut BTreeSet<Digest>,
 ) -> Result<Vec<(Made, Soundness)>, DecideError> {
-    let split = split(set.split);
     let generator = Mutation::new(recipe.world.clone(), recipe.generator.attempts);
     let mut draws = SeedDraws::new(set.seed, "held-out set");
     let wanted = set.tasks as usize;
@@ -68,7 +67,7 @@ fn draw_set(
             return Err(DecideError::new(reason));
         }
         left -= wave;
-        let blueprints: Vec<Blueprint> = (0..wave).map(|_| Blueprint::draw(&recipe.world, split, &mut draws)).collect();
+        let blueprints: Vec<Blueprint> = (0..wave).map(|_| Blueprint::draw(&recipe.world, set.split, &mut draws)).collect();
         let examined = parallel::map(recipe.threads(), &blueprints, |_, blueprint| {
             let made = generator.task(blueprint, judge)?;
             let soundness = examine(&made.to_subject(StableId(0)), judge).context("validating a held-out task")?;
@@ -78,13 +77,4 @@ fn draw_set(
         found.extend(sound.filter(|(made, _)| known.insert(made.digest())));
     }
     Ok(found)
-}
-
-/// The world's split of that name.
-pub(crate) fn split(split: Split) -> world::Split {
-    match split {
-        Split::Train => world::Split::Train,
-        Split::UnseenParameters => world::Split::UnseenParameters,
-        Split::UnseenTemplates => world::Split::UnseenTemplates,
-    }
 }
