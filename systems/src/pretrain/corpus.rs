@@ -55,7 +55,7 @@ impl Corpus {
             } else {
                 self.demonstrator.episode(&Noise::default(), &mut stream)
             };
-            script.map(|script| script.map(|script| script.text()))
+            script.map(|script| script.map_or_else(Vec::new, |script| script.texts()))
         })?;
         Ok(texts.into_iter().flatten().collect())
     }

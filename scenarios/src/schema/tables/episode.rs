@@ -52,7 +52,7 @@ keys! {
         /// Tokens the policy may sample in one turn; a turn cut by this limit runs no call.
         turn_tokens: u32 = 64, 1..=1_048_576;
         /// Tokens of the whole history, prompt and observations included.
-        context: u32 = 448, 16..=1_048_576;
+        context: u32 = 512, 16..=1_048_576;
         /// Tool calls of one turn that are run; further ones are answered with an error.
         max_calls: u32 = 4, 1..=64;
         /// Characters of a Read result before it is cut. Real models get 20,000.
@@ -70,7 +70,7 @@ keys! {
         /// The sandbox: "memory" is hermetic and deterministic.
         kind: SandboxKind = SandboxKind::Memory, Anything;
         /// Python instructions, in units of 256: for loading a test file with its imports, for each test, for each script.
-        fuel: u64 = 20_000, 1..=1_000_000_000;
+        fuel: u64 = 1_000, 1..=1_000_000_000;
         /// Bytes that a Python program may hold. At most 8 MiB, so that no single operation on large numbers takes long.
         memory_bytes: u64 = 4_194_304, 65_536..=8_388_608;
         /// Bytes kept of a command's output, and of its errors.

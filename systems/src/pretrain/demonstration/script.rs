@@ -28,6 +28,13 @@ impl Script {
         self.parts.iter().map(|(pieces, _)| spelled(pieces)).collect()
     }
 
+    /// What tasks, tools and the expert wrote, less the template around it.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        let pieces = self.parts.iter().flat_map(|(pieces, _)| pieces);
+        pieces.filter(|piece| matches!(piece, Piece::Text(_))).map(|piece| piece.text().to_owned()).collect()
+    }
+
     /// Turns that the expert took.
     #[must_use]
     pub fn turns(&self) -> usize {
