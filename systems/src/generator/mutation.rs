@@ -13,7 +13,7 @@ use tadpole_scenarios::world::{
     test_file, test_path,
 };
 
-use super::{Draw, Generator, Made};
+use super::{Draw, Generator, Made, Means};
 use crate::capability::Judge;
 
 /// The generator's name in events.
@@ -40,16 +40,16 @@ impl Draws for Drawn<'_> {
 }
 
 impl Generator for Mutation {
-    fn generate(&self, draw: Draw, judge: &Judge) -> Result<Made, DecideError> {
+    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Made, DecideError> {
         let Draw { seed, iteration, index } = draw;
         let mut stream = Stream::new(seed, &StreamKey { iteration, visit: Visit(index), ..StreamKey::new("raw draw") });
         let blueprint = Blueprint::draw(&self.spec, Split::Train, &mut Drawn(&mut stream));
         let mut draws = DrawCount::default();
         draws.count(&stream);
-        Ok(Made { draws, ..self.task(&blueprint, judge)? })
+        Ok(Made { draws, ..self.task(&blueprint, means.judge)? })
     }
 
-    fn refine(&self, origin: &Origin, direction: Direction, judge: &Judge) -> Result<Option<Made>, DecideError> {
+    fn refine(&self, origin: &Origin, direction: Direction, means: &Means<'_>) -> Result<Option<Made>, DecideError> {
         let blueprint = Blueprint {
             seed: origin.seed,
             split: Split::Train,
@@ -63,7 +63,7 @@ impl Generator for Mutation {
             Direction::Easier => world::Direction::Easier,
             Direction::Harder => world::Direction::Harder,
         };
-        blueprint.refine(direction).map(|refined| self.task(&refined, judge)).transpose()
+        blueprint.refine(direction).map(|refined| self.task(&refined, means.judge)).transpose()
     }
 }
 
