@@ -111,7 +111,8 @@ pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, 
     let end_of_turn = check(&scenario, &weights, &tokenizer, &codec)?;
     let recipe = Recipe::new(Arc::clone(&scenario), execution.threads);
     let judge_means = judge_of(&scenario, execution);
-    let leaf = Arc::new(Leaf::new(leaf_config(&scenario.harness, limits(&scenario.sandbox)), Arc::new(codec)));
+    let leaf =
+        Arc::new(Leaf::new(leaf_config(&scenario.harness, limits(&scenario.sandbox)), Arc::new(codec)));
     let shelf = Shelf::new(Arc::clone(&backend));
     let tokens = (Arc::clone(&tokenizer), end_of_turn);
     let players = Players::new(recipe.clone(), judge_means.clone(), leaf, tokens, shelf);
@@ -136,7 +137,9 @@ pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, 
 
 fn generator(scenario: &Scenario, base: &Path) -> Result<Arc<dyn Generator>, AssemblyError> {
     match scenario.generator.kind {
-        GeneratorKind::Mutation => Ok(Arc::new(Mutation::new(scenario.world.clone(), scenario.generator.attempts))),
+        GeneratorKind::Mutation => {
+            Ok(Arc::new(Mutation::new(scenario.world.clone(), scenario.generator.attempts)))
+        }
         GeneratorKind::Process => {
             let process = Process::new(&scenario.generator.command, base).ok_or(AssemblyError::NoCommand)?;
             Ok(Arc::new(process))
@@ -242,7 +245,9 @@ fn policy(scenario: &Scenario, base: &Path) -> Result<(Weights, Arc<Tokenizer>),
 /// Fresh weights of `shape`.
 fn random(shape: &Shape, seed: u64) -> Result<Weights, WeightsError> {
     let mut stream = Stream::new(seed, &StreamKey::new("random policy"));
-    Weights::init(&model_shape(shape), Initial { qk_gain: shape.qk_gain, ..Initial::default() }, &mut || stream.next_u64())
+    Weights::init(&model_shape(shape), Initial { qk_gain: shape.qk_gain, ..Initial::default() }, &mut || {
+        stream.next_u64()
+    })
 }
 
 /// A scenario's shape as the arithmetic knows it.

@@ -13,7 +13,13 @@ use crate::ids::Ids;
 use crate::parallel;
 
 /// Draws a wave of candidates, as far as the budget allows.
-pub fn generate(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>, effects: Res<EffectStore>) -> DecideResult {
+pub fn generate(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    synthesis: Res<Synthesis>,
+    judge: Res<Judge>,
+    effects: Res<EffectStore>,
+) -> DecideResult {
     let (judge, witness) = judge.witnessed(&effects);
     let progress = world.progress();
     let count = recipe.curriculum.wave.min(budget_left(&world, progress, &recipe));

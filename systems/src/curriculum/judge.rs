@@ -24,7 +24,13 @@ struct Wanted {
 }
 
 /// Admits, refines or rejects every calibrated candidate, in order of id.
-pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>, effects: Res<EffectStore>) -> DecideResult {
+pub fn judge(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    synthesis: Res<Synthesis>,
+    judge: Res<Judge>,
+    effects: Res<EffectStore>,
+) -> DecideResult {
     let (judge, witness) = judge.witnessed(&effects);
     let progress = world.progress();
     let rule = Banded::of(&recipe, progress.iteration.0);
@@ -43,7 +49,13 @@ pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, j
                 room -= 1;
                 let (passed, sampled) = (state.passed, state.sampled);
                 let task = ids.next();
-                decision.push(Event::TaskAdmitted(TaskAdmittedV1 { task, candidate: id, passed, sampled, in_band: true }));
+                decision.push(Event::TaskAdmitted(TaskAdmittedV1 {
+                    task,
+                    candidate: id,
+                    passed,
+                    sampled,
+                    in_band: true,
+                }));
             }
             Judgement::Refine { direction, otherwise } => {
                 let refinement = Refinement { parent: id, direction, depth: state.depth + 1 };
@@ -53,7 +65,15 @@ pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, j
         }
     }
     let allowed = if room == 0 { 0 } else { budget_left(&world, progress, &recipe) as usize };
-    refine(&world, &mut decision, &mut ids, &refining, allowed, (&synthesis, &Means { judge: &judge, effects: &effects }), &recipe)?;
+    refine(
+        &world,
+        &mut decision,
+        &mut ids,
+        &refining,
+        allowed,
+        (&synthesis, &Means { judge: &judge, effects: &effects }),
+        &recipe,
+    )?;
     decision.events.extend(witness.events());
     Ok(decision)
 }

@@ -44,7 +44,12 @@ pub trait Generator: Send + Sync {
     fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Made, DecideError>;
 
     /// The same fault, easier or harder to find; `None` where nothing is left to move.
-    fn refine(&self, origin: &Origin, direction: Direction, means: &Means<'_>) -> Result<Option<Made>, DecideError>;
+    fn refine(
+        &self,
+        origin: &Origin,
+        direction: Direction,
+        means: &Means<'_>,
+    ) -> Result<Option<Made>, DecideError>;
 }
 
 /// The generator of a run, as a capability.

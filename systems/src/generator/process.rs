@@ -30,7 +30,7 @@ use super::{Draw, Generator, Made, Means};
 /// The generator's name in events, and the kind of its effects.
 pub const KIND: &str = "generator";
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// The longest answer that is read.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
@@ -115,7 +115,12 @@ impl Generator for Process {
         made.ok_or_else(|| DecideError::new("the generator answered a request for a task with null"))
     }
 
-    fn refine(&self, origin: &Origin, direction: Direction, means: &Means<'_>) -> Result<Option<Made>, DecideError> {
+    fn refine(
+        &self,
+        origin: &Origin,
+        direction: Direction,
+        means: &Means<'_>,
+    ) -> Result<Option<Made>, DecideError> {
         let direction = match direction {
             Direction::Easier => "easier",
             Direction::Harder => "harder",
@@ -195,12 +200,14 @@ impl Process {
 
     fn parse(&self, answer: &[u8]) -> Result<Option<Made>, ProcessError> {
         let refuse = |reason: String| ProcessError::Answer { program: self.name(), reason };
-        let answer: Option<Answer> = serde_json::from_slice(answer).map_err(|error| refuse(error.to_string()))?;
+        let answer: Option<Answer> =
+            serde_json::from_slice(answer).map_err(|error| refuse(error.to_string()))?;
         let Some(answer) = answer else { return Ok(None) };
         let tree = |files: &BTreeMap<String, String>| {
             let mut tree = Tree::new();
             for (path, text) in files {
-                tree.insert_file(path, text.as_bytes()).map_err(|error| refuse(format!("{path}: {error}")))?;
+                tree.insert_file(path, text.as_bytes())
+                    .map_err(|error| refuse(format!("{path}: {error}")))?;
             }
             Ok(tree)
         };
