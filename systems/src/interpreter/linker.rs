@@ -33,7 +33,7 @@ pub(super) fn prelude() -> String {
     let exit = mangled("exit", NOBODY);
     format!(
         "def {missing}(module, name):\n    raise AttributeError(f\"module '{{module}}' has no attribute '{{name}}'\")\n\
-         def {exit}(code=0):\n    raise SystemExit(code)\n"
+         def {exit}(code=None):\n    raise SystemExit('' if code is None else str(code))\n"
     )
 }
 
@@ -135,10 +135,14 @@ impl Registry {
             return Some(target.clone());
         }
         let directory = module.path.strip_suffix("/__init__.py").unwrap_or(&module.path);
-        [format!("{directory}/{name}/__init__.py"), format!("{directory}/{name}.py"), format!("{directory}/{name}")]
-            .iter()
-            .find_map(|path| self.number(path))
-            .map(Target::Module)
+        [
+            format!("{directory}/{name}/__init__.py"),
+            format!("{directory}/{name}.py"),
+            format!("{directory}/{name}"),
+        ]
+        .iter()
+        .find_map(|path| self.number(path))
+        .map(Target::Module)
     }
 }
 
@@ -229,7 +233,8 @@ impl Program {
     pub(super) fn parse(bytes: &[u8], path: &str) -> Result<Self, Fault> {
         let source = decode(bytes, path)?;
         check_shape(&source, path)?;
-        let parsed = parse_module(&source).map_err(|error| syntax_fault(&source, path, error.location, &error.error.to_string()))?;
+        let parsed = parse_module(&source)
+            .map_err(|error| syntax_fault(&source, path, error.location, &error.error.to_string()))?;
         let body: Vec<Stmt> = parsed.into_syntax().body.into_iter().collect();
         let mut imports = ImportCollector::default();
         imports.visit_body(&body);
@@ -290,7 +295,7 @@ impl Program {
             .iter()
             .chain(&function.parameters.args)
             .skip(usize::from(method))
-            .filter(|parameter| parameter.default.is_none())
+            .filter(|parameter| parameter.default.is_none() && function.decorator_list.is_empty())
             .map(|parameter| parameter.parameter.name.to_string())
             .collect();
         TestFunction { name, line: line_of(&self.source, function.name.start()), fixtures }
@@ -305,7 +310,11 @@ impl Program {
 }
 
 /// The code that evaluates `expression` in the name space of module `number` to its `repr`.
-pub(super) fn link_expression(registry: &Registry, number: Option<usize>, expression: &str) -> Result<(String, bool), Fault> {
+pub(super) fn link_expression(
+    registry: &Registry,
+    number: Option<usize>,
+    expression: &str,
+) -> Result<(String, bool), Fault> {
     const SHOWN: &str = "<expression>";
     check_shape(expression, SHOWN)?;
     let parsed = parse_expression(expression)
@@ -319,11 +328,16 @@ pub(super) fn link_expression(registry: &Registry, number: Option<usize>, expres
 fn decode(bytes: &[u8], path: &str) -> Result<String, Fault> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match std::str::from_utf8(bytes) {
-        Ok(text) if text.contains('\0') => Err(syntax_error(path, 1, "", "source code cannot contain null bytes")),
+        Ok(text) if text.contains('\0') => {
+            Err(syntax_error(path, 1, "", "source code cannot contain null bytes"))
+        }
         Ok(text) => Ok(text.to_owned()),
         Err(error) => {
             let at = error.valid_up_to();
-            let message = format!("(unicode error) 'utf-8' codec can't decode byte 0x{:02x} in position {at}", bytes[at]);
+            let message = format!(
+                "(unicode error) 'utf-8' codec can't decode byte 0x{:02x} in position {at}",
+                bytes[at]
+            );
             Err(syntax_error(path, 1, "", &message))
         }
     }
@@ -356,11 +370,16 @@ fn syntax_fault(source: &str, path: &str, range: TextRange, message: &str) -> Fa
 
 fn syntax_error(path: &str, line: u32, text: &str, message: &str) -> Fault {
     let frame = Frame { path: path.to_owned(), line, function: "<module>".to_owned(), text: text.to_owned() };
-    Fault::Raised(Box::new(Raised { kind: "SyntaxError".to_owned(), message: message.to_owned(), frames: vec![frame] }))
+    Fault::Raised(Box::new(Raised {
+        kind: "SyntaxError".to_owned(),
+        message: message.to_owned(),
+        frames: vec![frame],
+    }))
 }
 
 fn line_of(source: &str, at: TextSize) -> u32 {
-    1 + source.as_bytes()[..at.to_usize().min(source.len())].iter().filter(|&&byte| byte == b'\n').count() as u32
+    1 + source.as_bytes()[..at.to_usize().min(source.len())].iter().filter(|&&byte| byte == b'\n').count()
+        as u32
 }
 
 /// Finds the import statements.
@@ -467,7 +486,9 @@ impl<'a> Visitor<'a> for BoundCollector<'_> {
                 self.names.bound.insert(class.name.to_string());
             }
             Stmt::Global(global) => self.names.globals.extend(global.names.iter().map(ToString::to_string)),
-            Stmt::Nonlocal(nonlocal) => self.names.nonlocals.extend(nonlocal.names.iter().map(ToString::to_string)),
+            Stmt::Nonlocal(nonlocal) => {
+                self.names.nonlocals.extend(nonlocal.names.iter().map(ToString::to_string))
+            }
             Stmt::Import(_) | Stmt::ImportFrom(_) => self.bind_import(statement.start()),
             _ => visitor::walk_stmt(self, statement),
         }
@@ -513,7 +534,9 @@ impl BoundCollector<'_> {
             }
             Import::From { names, .. } => {
                 if !resolves(import, 0) {
-                    self.names.bound.extend(names.iter().filter(|alias| alias.name != "*").map(|alias| alias.binding.clone()));
+                    self.names.bound.extend(
+                        names.iter().filter(|alias| alias.name != "*").map(|alias| alias.binding.clone()),
+                    );
                 }
             }
         }
@@ -625,7 +648,9 @@ impl<'r> Linking<'r> {
                 self.edits.push((name.range, symbol));
             }
             Resolution::Undefined => self.edit_undefined(name),
-            Resolution::Left if matches!(name.id.as_str(), "exit" | "quit") && self.is_free(name.id.as_str()) => {
+            Resolution::Left
+                if matches!(name.id.as_str(), "exit" | "quit") && self.is_free(name.id.as_str()) =>
+            {
                 self.helpers = true;
                 self.edits.push((name.range, mangled("exit", NOBODY)));
             }
@@ -676,7 +701,8 @@ impl<'r> Linking<'r> {
             Some(Err((number, name))) => {
                 self.helpers = true;
                 let module = &self.registry.module(number).name;
-                self.edits.push((attribute.range, format!("{}('{module}', '{name}')", mangled("missing", NOBODY))));
+                self.edits
+                    .push((attribute.range, format!("{}('{module}', '{name}')", mangled("missing", NOBODY))));
             }
             Some(Ok(Target::Module(_))) => {}
             None => return self.edit_system(attribute),
@@ -692,7 +718,9 @@ impl<'r> Linking<'r> {
             "argv" => argv_symbol(),
             _ => return false,
         };
-        let is_sys = self.module().is_some_and(|module| module.foreign.get(name.id.as_str()).is_some_and(|foreign| foreign == "sys"));
+        let is_sys = self.module().is_some_and(|module| {
+            module.foreign.get(name.id.as_str()).is_some_and(|foreign| foreign == "sys")
+        });
         if is_sys {
             self.helpers = true;
             self.edits.push((attribute.range, symbol));
@@ -740,7 +768,8 @@ impl<'r> Linking<'r> {
         for generator in generators {
             targets.visit_expr(&generator.target);
         }
-        let scope = Scope { class: false, bound: targets.found, globals: BTreeSet::new(), aliases: BTreeMap::new() };
+        let scope =
+            Scope { class: false, bound: targets.found, globals: BTreeSet::new(), aliases: BTreeMap::new() };
         self.scopes.push(scope);
         for generator in generators {
             self.visit_expr(&generator.iter);
@@ -756,7 +785,9 @@ impl<'r> Linking<'r> {
     }
 
     fn edit_import(&mut self, statement: &Stmt, source_aliases: &[ast::Alias]) {
-        let Some(import) = self.imports.iter().find(|import| import.start() == statement.start()) else { return };
+        let Some(import) = self.imports.iter().find(|import| import.start() == statement.start()) else {
+            return;
+        };
         match import {
             Import::Module { aliases, .. } if aliases.iter().all(|alias| alias.resolved.is_none()) => {
                 self.rename_aliases(source_aliases);
@@ -791,7 +822,10 @@ impl<'r> Linking<'r> {
             if !self.binds_globally(bound.as_str()) {
                 continue;
             }
-            let Some(symbol) = self.own_symbol(bound.as_str()).filter(|symbol| *symbol != bound.as_str()) else { continue };
+            let Some(symbol) = self.own_symbol(bound.as_str()).filter(|symbol| *symbol != bound.as_str())
+            else {
+                continue;
+            };
             match &alias.asname {
                 Some(asname) => self.edits.push((asname.range, symbol.to_owned())),
                 None => self.edits.push((TextRange::empty(alias.name.range.end()), format!(" as {symbol}"))),
@@ -805,14 +839,20 @@ impl<'r> Linking<'r> {
         if let Import::Module { aliases, .. } = import {
             for alias in aliases.iter().filter(|alias| alias.resolved.is_none()) {
                 let symbol = self.own_symbol(&alias.binding).unwrap_or(&alias.binding);
-                let renamed = if alias.renamed || symbol != alias.binding { format!(" as {symbol}") } else { String::new() };
+                let renamed = if alias.renamed || symbol != alias.binding {
+                    format!(" as {symbol}")
+                } else {
+                    String::new()
+                };
                 parts.push(format!("import {}{renamed}", alias.name));
             }
         }
         for (name, target) in bindings(import) {
             let Target::Symbol(symbol) = target else { continue };
             match self.resolve(&name) {
-                Resolution::Target(Target::Symbol(own)) if own != symbol => parts.push(format!("{own} = {symbol}")),
+                Resolution::Target(Target::Symbol(own)) if own != symbol => {
+                    parts.push(format!("{own} = {symbol}"))
+                }
                 Resolution::Left if symbol != name => parts.push(format!("{name} = {symbol}")),
                 _ => {}
             }
@@ -889,7 +929,9 @@ impl<'a> Visitor<'a> for Linking<'_> {
                 }
                 self.visit_defaults(&function.parameters);
                 self.rename_binding(&function.name);
-                self.in_function(Some(&function.parameters), &function.body, |linking| linking.visit_body(&function.body));
+                self.in_function(Some(&function.parameters), &function.body, |linking| {
+                    linking.visit_body(&function.body)
+                });
             }
             Stmt::ClassDef(class) => {
                 for decorator in &class.decorator_list {
@@ -928,13 +970,22 @@ impl<'a> Visitor<'a> for Linking<'_> {
                 if let Some(parameters) = &lambda.parameters {
                     self.visit_defaults(parameters);
                 }
-                self.in_function(lambda.parameters.as_deref(), &[], |linking| linking.visit_expr(&lambda.body));
+                self.in_function(lambda.parameters.as_deref(), &[], |linking| {
+                    linking.visit_expr(&lambda.body)
+                });
             }
-            Expr::ListComp(comprehension) => self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt]),
-            Expr::SetComp(comprehension) => self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt]),
-            Expr::Generator(comprehension) => self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt]),
+            Expr::ListComp(comprehension) => {
+                self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt])
+            }
+            Expr::SetComp(comprehension) => {
+                self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt])
+            }
+            Expr::Generator(comprehension) => {
+                self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt])
+            }
             Expr::DictComp(comprehension) => {
-                let results: Vec<&Expr> = comprehension.key.as_deref().into_iter().chain([comprehension.value.as_ref()]).collect();
+                let results: Vec<&Expr> =
+                    comprehension.key.as_deref().into_iter().chain([comprehension.value.as_ref()]).collect();
                 self.visit_comprehension_of(&comprehension.generators, &results);
             }
             _ => visitor::walk_expr(self, expression),

@@ -1,5 +1,6 @@
 //! A session: modules loaded depth-first through the linker into one virtual machine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -64,7 +65,11 @@ impl<'a> LinkedSession<'a> {
             self.states.insert(number, State::Directory);
             return Ok(number);
         };
-        let bytes = self.sources.read(path).map(std::borrow::Cow::into_owned).unwrap_or_default();
+        let sources = self.sources;
+        let bytes = match sources.read(path) {
+            None if path == modules::PYTEST_PATH => Cow::Borrowed(modules::PYTEST_SOURCE),
+            bytes => bytes.unwrap_or_default(),
+        };
         self.load_new(number, &bytes, path).map(|()| number)
     }
 
@@ -197,22 +202,33 @@ impl<'a> LinkedSession<'a> {
         }
     }
 
-    fn resolve_names(&mut self, number: usize, found: &Found, names: &[linker::NameAlias], top: bool) -> Result<FromResult, Fault> {
+    fn resolve_names(
+        &mut self,
+        number: usize,
+        found: &Found,
+        names: &[linker::NameAlias],
+        top: bool,
+    ) -> Result<FromResult, Fault> {
         let mut bindings = Vec::new();
         for alias in names {
             if alias.name == "*" {
-                let public = self.registry.module(number).names.iter().filter(|(name, _)| !name.starts_with('_'));
+                let public =
+                    self.registry.module(number).names.iter().filter(|(name, _)| !name.starts_with('_'));
                 bindings.extend(public.map(|(name, target)| (name.clone(), target.clone())));
                 continue;
             }
             if let Some(target) = self.attribute(number, found, &alias.name)? {
-                if top && !self.is_bound_now(number, &alias.name) {
+                let is_name = matches!(target, Target::Symbol(_));
+                if top && is_name && !self.is_bound_now(number, &alias.name) {
                     return Ok(FromResult::Raise(self.partial_message(number, &alias.name)));
                 }
                 bindings.push((alias.binding.clone(), target));
             } else {
                 let module = self.registry.module(number);
-                return Ok(FromResult::Raise(format!("cannot import name '{}' from '{}' ({})", alias.name, module.name, module.path)));
+                return Ok(FromResult::Raise(format!(
+                    "cannot import name '{}' from '{}' ({})",
+                    alias.name, module.name, module.path
+                )));
             }
         }
         Ok(FromResult::Bind(bindings))
@@ -291,7 +307,10 @@ impl Session for LinkedSession<'_> {
 
     fn load(&mut self, path: &str) -> Result<(), Fault> {
         if self.sources.read(path).is_none() {
-            return Err(Fault::raised("FileNotFoundError", format!("[Errno 2] No such file or directory: '{path}'")));
+            return Err(Fault::raised(
+                "FileNotFoundError",
+                format!("[Errno 2] No such file or directory: '{path}'"),
+            ));
         }
         self.load_found(&Found::File(path.to_owned()), &dotted(path)).map(drop)
     }
@@ -318,7 +337,9 @@ impl Session for LinkedSession<'_> {
 
     fn evaluate(&mut self, path: Option<&str>, expression: &str) -> Result<String, Fault> {
         let number = match path {
-            Some(path) => Some(self.program(path).map(|(number, _)| number).ok_or(Fault::Stopped(Stop::Aborted))?),
+            Some(path) => {
+                Some(self.program(path).map(|(number, _)| number).ok_or(Fault::Stopped(Stop::Aborted))?)
+            }
             None => None,
         };
         let (code, helpers) = linker::link_expression(&self.registry, number, expression)?;
