@@ -808,7 +808,7 @@ impl<'r> Linking<'r> {
     fn replace_statement(&mut self, range: TextRange, mut parts: Vec<String>) {
         let lines = self.source[range].matches('\n').count();
         if lines > 0 {
-            parts.insert(0, format!("(None{})", "\n".repeat(lines)));
+            parts.push(format!("(None{})", "\n".repeat(lines)));
         } else if parts.is_empty() {
             parts.push("pass".to_owned());
         }

@@ -87,4 +87,4 @@ def fail(reason=''):
 
 
 def skip(reason=''):
-    raise RuntimeError('\u1427skip:' + str(reason))
+    raise RuntimeError('<pytest.skip>' + str(reason))

@@ -1,7 +1,7 @@
 //! The commands of the shell: a list of what is known to be deterministic, nothing else.
 
 /// Commands of the shell's library that are kept, sorted. Left out: what asks for entropy or time (`mktemp`, `shuf`,
-/// `uuidgen`, `openssl`, `watch`), the network, what looks at the machine, and what only this shell knows.
+/// `uuidgen`, `openssl`, `dd`, `watch`), the network, what looks at the machine, and what only this shell knows.
 const KEPT: &[&str] = &[
     ".",
     ":",
@@ -34,7 +34,6 @@ const KEPT: &[&str] = &[
     "cp",
     "cut",
     "date",
-    "dd",
     "df",
     "diff",
     "dirname",

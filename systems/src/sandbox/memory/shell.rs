@@ -2,12 +2,14 @@
 //!
 //! Its runtime is paused and `sleep` returns at once, so no time passes: `SECONDS`, `time` and `timeout` are deterministic. `RANDOM` starts from a fixed seed; `SRANDOM`, which the shell takes from the operating
 //! system, is made another name of `RANDOM` before the command runs, and a call that spells it (in the command or in a
-//! script of the tree), and so might undo that, is refused. Background jobs run when they are started.
+//! script of the tree), and so might undo that, is refused. Of `sort` the random order is taken away. Background jobs run
+//! when they are started.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bashkit::hooks::{HookAction, ToolEvent};
 use bashkit::{
     Bash, Builtin, BuiltinContext, Error, ExecResult, ExecutionBudgetExceeded, ExecutionLimits,
     LimitExceeded, MemoryLimits, async_trait,
@@ -74,7 +76,8 @@ fn shell(files: &Arc<Files>, call: &Arc<Call>, limits: &Limits) -> Bash {
         .concurrent_jobs(false)
         .builtin_filter(commands::is_kept)
         .limits(execution_limits(limits))
-        .memory_limits(MemoryLimits::new());
+        .memory_limits(MemoryLimits::new())
+        .before_tool(Box::new(|event| HookAction::Continue(tamed(event))));
     for name in ["python", "python3"] {
         builder =
             builder.builtin(name, Box::new(Command { call: Arc::clone(call), kind: CommandKind::Python }));
@@ -87,6 +90,46 @@ fn shell(files: &Arc<Files>, call: &Arc<Call>, limits: &Limits) -> Bash {
         builder = builder.builtin(name, Box::new(Command { call: Arc::clone(call), kind: CommandKind::Pip }));
     }
     builder.builtin("sleep", Box::new(Command { call: Arc::clone(call), kind: CommandKind::Sleep })).build()
+}
+
+/// A command without what would make it random: `sort` keeps its order, and a child shell gets the prelude too.
+fn tamed(mut event: ToolEvent) -> ToolEvent {
+    match event.name.as_str() {
+        "sort" => event.args = in_order(event.args),
+        "bash" | "sh" => {
+            let is_command =
+                |flag: &String| flag.starts_with('-') && !flag.starts_with("--") && flag.contains('c');
+            if let Some(at) = event.args.iter().position(is_command)
+                && let Some(text) = event.args.get_mut(at + 1)
+            {
+                *text = format!("{PRELUDE}; {text}");
+            }
+        }
+        _ => {}
+    }
+    event
+}
+
+/// The arguments of `sort` without those that ask for a random order.
+fn in_order(arguments: Vec<String>) -> Vec<String> {
+    let mut is_key = false;
+    let mut kept = Vec::new();
+    for mut argument in arguments {
+        if argument == "--random-sort" || argument == "--sort=random" {
+            continue;
+        }
+        let is_short = argument.len() > 1 && argument.starts_with('-') && !argument.starts_with("--");
+        let was_key =
+            std::mem::replace(&mut is_key, (is_short && argument.ends_with('k')) || argument == "--key");
+        if is_short || was_key || argument.starts_with("--key=") {
+            argument = argument.replace('R', "");
+        }
+        // A lone `-R` leaves nothing.
+        if !(is_short && argument == "-") {
+            kept.push(argument);
+        }
+    }
+    kept
 }
 
 fn execution_limits(limits: &Limits) -> ExecutionLimits {

@@ -6,7 +6,7 @@ use crate::sandbox::{TestReport, TestStatus, Verdict};
 use super::search;
 
 /// Begins the message of an exception that means "skip".
-pub(super) const SKIP_MARK: &str = "\u{1427}skip:";
+pub(super) const SKIP_MARK: &str = "<pytest.skip>";
 
 /// Which tests of a file to run, and when to stop.
 #[derive(Clone, Debug, Default)]
