@@ -17,16 +17,28 @@ pub(super) struct Edit {
 pub(super) fn apply_each(source: &str, edits: Vec<Edit>) -> Vec<Mutant> {
     let mut seen = BTreeSet::from([source.to_owned()]);
     let mut mutants = Vec::new();
-    for edit in edits {
+    for mut edit in edits {
+        keep_apart(source, &mut edit);
         let mutated = format!("{}{}{}", &source[..edit.start], edit.text, &source[edit.end..]);
         if seen.insert(mutated.clone()) {
-            mutants.push(mutant(source, edit, mutated));
+            mutants.push(mutant(source, &edit, mutated));
         }
     }
     mutants
 }
 
-fn mutant(source: &str, edit: Edit, mutated: String) -> Mutant {
+/// Adds a blank where a word put in would run into the word beside it: `return-1` without its minus.
+fn keep_apart(source: &str, edit: &mut Edit) {
+    let in_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    if in_word(source[..edit.start].chars().next_back()) && in_word(edit.text.chars().next()) {
+        edit.text.insert(0, ' ');
+    }
+    if in_word(source[edit.end..].chars().next()) && in_word(edit.text.chars().next_back()) {
+        edit.text.push(' ');
+    }
+}
+
+fn mutant(source: &str, edit: &Edit, mutated: String) -> Mutant {
     let line_start = start_of_line(source, edit.start);
     let before = source[line_start..].lines().next().unwrap_or_default().trim().to_owned();
     let lines_left_out = edit.text.is_empty() && edit.start == line_start;
@@ -36,9 +48,9 @@ fn mutant(source: &str, edit: Edit, mutated: String) -> Mutant {
     let description = if edit.text.is_empty() {
         format!("`{removed}` was left out")
     } else if removed.is_empty() {
-        format!("`{}` was added", edit.text)
+        format!("`{}` was added", edit.text.trim())
     } else {
-        format!("`{removed}` became `{}`", edit.text)
+        format!("`{removed}` became `{}`", edit.text.trim())
     };
     Mutant {
         operator: edit.operator,

@@ -23,7 +23,7 @@ pub(super) fn locals<'a>(source: &'a str, definition: Node<'_>) -> Vec<&'a str> 
 
 /// Parameters of a function, in order.
 pub(super) fn parameters<'a>(source: &'a str, definition: Node<'_>) -> Vec<&'a str> {
-    preorder(definition, |node| node == definition || !opens_scope(node.kind()) && node.kind() != "block")
+    preorder(definition, |node| node == definition || !(opens_scope(node.kind()) || node.kind() == "block"))
         .filter_map(|(node, parent)| Some((node, parent?)))
         .filter(|(node, parent)| node.kind() == "identifier" && is_parameter(*node, *parent, definition))
         .map(|(node, _)| &source[node.byte_range()])
@@ -37,8 +37,7 @@ pub(super) fn is_read(node: Node<'_>, parent: Node<'_>) -> bool {
         "attribute" => is_field("object"),
         "keyword_argument" | "named_expression" => is_field("value"),
         "call" => !is_field("function"),
-        "assignment" => is_field("right"),
-        "for_statement" | "for_in_clause" => is_field("right"),
+        "assignment" | "for_statement" | "for_in_clause" => is_field("right"),
         "augmented_assignment"
         | "argument_list"
         | "binary_operator"

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use super::super::blueprint::Blueprint;
-use super::super::normal::normalised;
 use super::super::spec::{FUNCTIONS_MAX, MODULES_MAX, WorldSpec};
 use super::super::split::Split;
 use super::super::template::{Bindings, Registry, Template, Value};
@@ -58,6 +57,7 @@ struct Draft {
 struct Sketch {
     template: &'static Template,
     bindings: Bindings,
+    form: String,
     draws: SeedDraws,
 }
 
@@ -123,10 +123,11 @@ impl Builder {
         for attempt in 0..TRIES {
             let mut draws = SeedDraws::new(self.seed, &format!("{stream} attempt {attempt}"));
             let Some(template) = draws.pick(&fitting).copied() else { break };
-            let refuse = |reason| broken(template, reason);
-            let bindings = template.draw_parameters(self.split.share(), &mut draws).map_err(refuse)?;
-            if !self.forms.contains(&template.form(&bindings).map_err(refuse)?) {
-                return Ok(Sketch { template, bindings, draws });
+            let (bindings, form) = template
+                .draw_parameters(self.split.share(), &mut draws)
+                .map_err(|reason| broken(template, reason))?;
+            if !self.forms.contains(&form) {
+                return Ok(Sketch { template, bindings, form, draws });
             }
         }
         Err(WorldError::Exhausted("function"))
@@ -134,7 +135,7 @@ impl Builder {
 
     /// Gives a sketch its names and calls.
     fn add(&mut self, sketch: Sketch, uses: Vec<usize>) -> Result<usize, WorldError> {
-        let Sketch { template, mut bindings, mut draws } = sketch;
+        let Sketch { template, mut bindings, form, mut draws } = sketch;
         let refuse = |reason| broken(template, reason);
         let common = &self.registry.common;
         let name = self.fresh_name(template, &mut draws)?;
@@ -146,7 +147,7 @@ impl Builder {
         bindings.insert("name".to_owned(), Value::Text(name.clone()));
         let calls = template.draw_calls(common, &bindings, self.counts, &mut draws).map_err(refuse)?;
         let source = template.render(&bindings).map_err(refuse)?;
-        self.forms.insert(normalised(&source));
+        self.forms.insert(form);
         self.names.insert(name.clone());
         let function = Function {
             name,

@@ -59,7 +59,8 @@ impl Project {
     }
 
     /// Ways to put the bugs in, in order of preference: to be tried one after the other until one makes a valid task.
-    /// What is tried first hangs on the seed and the faulty functions alone.
+    /// The order hangs on the seed and the faulty functions alone. Judge validity by the tests of the faulty functions
+    /// themselves, so that the same one is chosen in any surroundings.
     pub fn faults(&self) -> Result<Faults<'_>, WorldError> {
         let mut choices = Vec::new();
         for target in &self.targets {
@@ -87,8 +88,7 @@ impl Project {
     fn with_faults(&self, mutants: Vec<(usize, Mutant)>) -> Result<FaultedProject, WorldError> {
         let changed = mutants.iter().map(|(function, mutant)| (*function, mutant.source.as_str())).collect();
         let Layout { tree, lines } = self.lay_out_with(&changed)?;
-        let mut gold = tree.diff(&self.tree);
-        gold = Tree::new().overlaid(&gold);
+        let gold = tree.diff(&self.tree);
         let faults = mutants
             .into_iter()
             .map(|(index, mutant)| Fault {

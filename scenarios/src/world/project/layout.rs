@@ -1,6 +1,7 @@
 //! How functions lie in files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use super::Function;
 use crate::repository::{PathError, Tree};
@@ -48,10 +49,11 @@ fn imports(module: &str, functions: &[Function], homes: &BTreeMap<&str, &str>) -
             imported.entry(home).or_default().insert(name);
         }
     }
-    imported
-        .into_iter()
-        .map(|(home, names)| {
-            format!("from {home} import {}\n", names.into_iter().collect::<Vec<_>>().join(", "))
-        })
-        .collect()
+    let mut lines = String::new();
+    for (home, names) in imported {
+        let names: Vec<&str> = names.into_iter().collect();
+        // Writing to a string cannot fail.
+        writeln!(lines, "from {home} import {}", names.join(", ")).ok();
+    }
+    lines
 }

@@ -125,6 +125,12 @@ fn quoting(bug: &BugFacts) -> [String; 3] {
             format!("{function} in {path} has a bug in the line `{line}`."),
             format!("In {path}, `{line}` in {function} is a mistake."),
         ],
+        // Nothing but the docstring is above: too long to quote, and the place is plain.
+        None if previous.ends_with("\"\"\"") || previous.starts_with("def ") => [
+            format!("Code is missing at the start of {function} in {path}."),
+            format!("{function} in {path} lacks something at its start."),
+            format!("In {path}, the first lines of {function} are missing."),
+        ],
         None => [
             format!("In {function} in {path}, code is missing after the line `{previous}`."),
             format!("{function} in {path} lacks something after `{previous}`."),

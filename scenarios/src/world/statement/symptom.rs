@@ -66,16 +66,18 @@ fn elements(literal: &str) -> usize {
     let mut quote = None;
     let mut escaped = false;
     for c in literal.chars() {
-        match (quote, c) {
-            (Some(_), _) if escaped => escaped = false,
-            (Some(_), '\\') => escaped = true,
-            (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '[' | '(' | '{') => depth += 1,
-            (None, ']' | ')' | '}') => depth = depth.saturating_sub(1),
-            (None, ',') if depth == 1 => commas += 1,
-            (None, '\'' | '"') => quote = Some(c),
-            (None, _) => {}
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if c == '\\' => escaped = true,
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None => match c {
+                '[' | '(' | '{' => depth += 1,
+                ']' | ')' | '}' => depth = depth.saturating_sub(1),
+                ',' if depth == 1 => commas += 1,
+                '\'' | '"' => quote = Some(c),
+                _ => {}
+            },
         }
         filled |= depth >= 1 && !c.is_whitespace() && !(depth == 1 && matches!(c, '[' | '(' | '{' | ','));
     }

@@ -94,16 +94,18 @@ pub(crate) struct Calls {
 }
 
 impl Template {
-    /// Draws parameters of the wanted share. The error says what keeps the template from having any.
-    pub(crate) fn draw_parameters(&self, share: Share, draws: &mut dyn Draws) -> Result<Bindings, String> {
+    /// Draws parameters of the wanted share, and gives the function's normal form with them. The error says what keeps
+    /// the template from having any.
+    pub(crate) fn draw_parameters(
+        &self,
+        share: Share,
+        draws: &mut dyn Draws,
+    ) -> Result<(Bindings, String), String> {
         for _ in 0..TRIES {
             let bindings = self.draw_any_parameters(draws)?;
-            let wanted = match self.role {
-                Role::Unseen => true,
-                Role::Train => self.is_reserved(&bindings)? == (share == Share::Reserved),
-            };
-            if wanted {
-                return Ok(bindings);
+            let form = self.form(&bindings)?;
+            if self.role == Role::Unseen || is_reserved(&form) == (share == Share::Reserved) {
+                return Ok((bindings, form));
             }
         }
         Err(format!("no parameters were found for {share:?}"))
@@ -129,15 +131,8 @@ impl Template {
         Ok(bindings)
     }
 
-    /// Whether training may never see these parameters: decided by the digest of the normalised source alone, so that
-    /// no seed can bring them in, and parameters that give the same program are on the same side.
-    fn is_reserved(&self, parameters: &Bindings) -> Result<bool, String> {
-        let digest = blake3::hash(self.form(parameters)?.as_bytes());
-        Ok(digest.as_bytes()[0] % HELD_OUT_ONE_IN == 0)
-    }
-
     /// The normal form of the function with these parameters, whatever its names.
-    pub(crate) fn form(&self, parameters: &Bindings) -> Result<String, String> {
+    fn form(&self, parameters: &Bindings) -> Result<String, String> {
         let mut bindings = parameters.clone();
         let called = self.uses.iter().map(|called| &called.name);
         for name in self.names.keys().chain(called).map(String::as_str).chain(["name"]) {
@@ -206,6 +201,12 @@ impl Template {
             hidden: hidden.into_iter().map(call).collect(),
         })
     }
+}
+
+/// Whether training may never see a function of this normal form: decided by its digest alone, so that no seed can bring
+/// it in, and parameters that give the same program are on the same side.
+fn is_reserved(form: &str) -> bool {
+    blake3::hash(form.as_bytes()).as_bytes()[0].is_multiple_of(HELD_OUT_ONE_IN)
 }
 
 /// Argument lists that were drawn, and edges that were not.
