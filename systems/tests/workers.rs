@@ -129,8 +129,9 @@ fn deep_programs_do_not_end_the_run() {
         "def f(): return f()\nf()".to_owned(),
         "for i in range(1000): x = sorted([3, 1], key=lambda v: [v] * 10)".to_owned(),
     ] {
+        let start = Instant::now();
         let (status, verdict) = run_program(&pool, &program, &limits);
-        println!("{program:.40}: {verdict:?}, {:.80}", format!("{status:?}"));
+        println!("{program:.40}: {verdict:?}, {:.80} {:?}", format!("{status:?}"), start.elapsed());
         let after = run_program(&pool, "pass", &limits);
         assert_eq!(after, (TestStatus::Passed, Verdict::Completed), "after {program:.40}");
     }

@@ -27,6 +27,9 @@ const SOURCE_BYTES_MAX: usize = 256 << 10;
 /// The deepest nesting of brackets, as in CPython.
 const BRACKETS_MAX: usize = 200;
 
+/// The longest chain of names that may lead through modules; it keeps linking linear.
+const CHAIN_MAX: usize = 16;
+
 /// Helpers that linked code may call, fed before the first module that does.
 pub(super) fn prelude() -> String {
     let missing = mangled("missing", NOBODY);
@@ -673,20 +676,22 @@ impl<'r> Linking<'r> {
         self.edits.push((name.range, text));
     }
 
-    /// What a chain `a.b.c` comes to; `Err` is an attribute that its module does not have.
-    fn resolve_chain(&self, expression: &Expr) -> Option<Result<Target, (usize, String)>> {
+    /// What a chain `a.b.c` of at most `depth` names comes to; `Err` is an attribute that its module does not have.
+    fn resolve_chain(&self, expression: &Expr, depth: usize) -> Option<Result<Target, (usize, String)>> {
         match expression {
             Expr::Name(name) => match self.resolve(name.id.as_str()) {
                 Resolution::Target(target @ Target::Module(_)) => Some(Ok(target)),
                 _ => None,
             },
-            Expr::Attribute(attribute) => match self.resolve_chain(&attribute.value)? {
-                Ok(Target::Module(number)) => {
-                    let name = attribute.attr.as_str();
-                    Some(self.registry.attribute(number, name).ok_or_else(|| (number, name.to_owned())))
+            Expr::Attribute(attribute) => {
+                match self.resolve_chain(&attribute.value, depth.checked_sub(1)?)? {
+                    Ok(Target::Module(number)) => {
+                        let name = attribute.attr.as_str();
+                        Some(self.registry.attribute(number, name).ok_or_else(|| (number, name.to_owned())))
+                    }
+                    _ => None,
                 }
-                _ => None,
-            },
+            }
             _ => None,
         }
     }
@@ -696,7 +701,7 @@ impl<'r> Linking<'r> {
         if attribute.ctx != ExprContext::Load {
             return false;
         }
-        match self.resolve_chain(whole) {
+        match self.resolve_chain(whole, CHAIN_MAX) {
             Some(Ok(Target::Symbol(symbol))) => self.edits.push((attribute.range, symbol)),
             Some(Err((number, name))) => {
                 self.helpers = true;
