@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use monty_types::MontyObject;
@@ -95,30 +96,25 @@ impl<'a> LinkedSession<'a> {
 
     fn load_program(&mut self, number: usize, bytes: &[u8], path: &str) -> Result<Rc<Program>, Fault> {
         let mut program = Program::parse(bytes, path)?;
-        let mut imports = std::mem::take(&mut program.imports);
-        for import in &mut imports {
+        for import in &mut program.imports {
             self.classify(import, path);
         }
-        program.imports = imports.clone();
+        let mut imports = program.imports.clone();
         program.bind();
         self.registry.claim(number, &program);
         self.registry.note_foreign(number, &program);
-        let unresolved = Rc::new(program);
+        let program = Rc::new(program);
         for import in &mut imports {
-            self.states.insert(number, State::Loading(Rc::clone(&unresolved), import.start()));
+            self.states.insert(number, State::Loading(Rc::clone(&program), import.start()));
             self.resolve(import, path)?;
             if is_top(import) {
                 self.registry.import(number, &linker::bindings(import));
             }
         }
-        self.states.remove(&number);
-        let mut program = Rc::try_unwrap(unresolved).unwrap_or_else(|_| unreachable_program());
-        program.imports = imports;
-        let (code, helpers) = program.link(&self.registry, number);
+        let (code, helpers) = program.link(&self.registry, number, &imports);
         if helpers {
             self.feed_prelude()?;
         }
-        let program = Rc::new(program);
         self.vm.feed(&code, path, &program)?;
         Ok(program)
     }
@@ -285,12 +281,6 @@ impl<'a> LinkedSession<'a> {
     }
 }
 
-/// No other owner of a program outlives its loading: the state that shared it was removed.
-#[expect(clippy::unreachable, reason = "the loading state held the only other reference")]
-fn unreachable_program() -> Program {
-    unreachable!("a loading program is shared")
-}
-
 fn is_top(import: &Import) -> bool {
     match import {
         Import::Module { top, .. } | Import::From { top, .. } => *top,
@@ -379,7 +369,10 @@ fn python_string(text: &str) -> String {
         match c {
             '\'' | '\\' => literal.extend(['\\', c]),
             ' '..='~' => literal.push(c),
-            _ => literal.push_str(&format!("\\U{:08x}", c as u32)),
+            // Writing to a string cannot fail.
+            _ => {
+                write!(literal, "\\U{:08x}", c as u32).ok();
+            }
         }
     }
     literal.push('\'');

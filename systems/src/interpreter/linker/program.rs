@@ -15,7 +15,7 @@ use super::scope::{Bound, declared_globals, imports_of};
 /// The longest source accepted, bytes: it bounds the depth of its syntax tree.
 const SOURCE_BYTES_MAX: usize = 256 << 10;
 
-/// The deepest nesting of brackets, as in CPython.
+/// The deepest nesting of brackets, as in `CPython`.
 const BRACKETS_MAX: usize = 200;
 
 /// A parsed module.
@@ -45,7 +45,7 @@ impl Program {
     pub(in crate::interpreter) fn bind(&mut self) {
         let mut names = Bound::default();
         names.collect(&self.body, &self.imports);
-        let mut globals = names.bound;
+        let mut globals = names.names;
         globals.extend(declared_globals(&self.body));
         self.globals = globals.into_iter().collect();
     }
@@ -60,7 +60,7 @@ impl Program {
         let statements = self.body.partition_point(|statement| statement.start() < end);
         let mut names = Bound::default();
         names.collect(&self.body[..statements], &self.imports);
-        names.bound.contains(name)
+        names.names.contains(name)
     }
 
     /// The test functions, in order.
@@ -99,9 +99,14 @@ impl Program {
         TestFunction { name, line: line_of(&self.source, function.name.start()), fixtures }
     }
 
-    /// The source to feed for module `number`, and whether it needs the prelude.
-    pub(in crate::interpreter) fn link(&self, registry: &Registry, number: usize) -> (String, bool) {
-        let mut linking = Linking::new(&self.source, registry, Some(number), &self.imports);
+    /// The source to feed for module `number`, whose imports came to `imports`; and whether it needs the prelude.
+    pub(in crate::interpreter) fn link(
+        &self,
+        registry: &Registry,
+        number: usize,
+        imports: &[Import],
+    ) -> (String, bool) {
+        let mut linking = Linking::new(&self.source, registry, Some(number), imports);
         linking.visit_body(&self.body);
         linking.apply()
     }
@@ -137,8 +142,8 @@ pub(super) fn check_shape(source: &str, path: &str) -> Result<(), Fault> {
             _ => {}
         }
         if depth > BRACKETS_MAX {
-            let line = 1 + source.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
-            return Err(syntax_error(path, line as u32, "", "too many nested parentheses"));
+            let line = line_of(source, TextSize::new(at as u32));
+            return Err(syntax_error(path, line, "", "too many nested parentheses"));
         }
     }
     Ok(())
@@ -160,6 +165,6 @@ fn syntax_error(path: &str, line: u32, text: &str, message: &str) -> Fault {
 }
 
 fn line_of(source: &str, at: TextSize) -> u32 {
-    1 + source.as_bytes()[..at.to_usize().min(source.len())].iter().filter(|&&byte| byte == b'\n').count()
-        as u32
+    let end = at.to_usize().min(source.len());
+    source.as_bytes()[..end].split(|&byte| byte == b'\n').count() as u32
 }

@@ -232,10 +232,10 @@ impl<'r> Linking<'r> {
         let mut names = Bound::default();
         names.collect(body, self.imports);
         for parameter in parameters.into_iter().flat_map(|parameters| parameters.iter()) {
-            names.bound.insert(parameter.name().to_string());
+            names.names.insert(parameter.name().to_string());
         }
-        let aliases = self.aliases_of(body, &names.bound);
-        self.scopes.push(Scope { class: false, bound: names.bound, globals: names.globals, aliases });
+        let aliases = self.aliases_of(body, &names.names);
+        self.scopes.push(Scope { class: false, bound: names.names, globals: names.globals, aliases });
         visit(self);
         self.scopes.pop();
     }
@@ -347,7 +347,7 @@ impl<'r> Linking<'r> {
             let Target::Symbol(symbol) = target else { continue };
             match self.resolve(&name) {
                 Resolution::Target(Target::Symbol(own)) if own != symbol => {
-                    parts.push(format!("{own} = {symbol}"))
+                    parts.push(format!("{own} = {symbol}"));
                 }
                 Resolution::Left if symbol != name => parts.push(format!("{name} = {symbol}")),
                 _ => {}
@@ -367,7 +367,7 @@ impl<'a> Visitor<'a> for Linking<'_> {
                 self.visit_defaults(&function.parameters);
                 self.rename_binding(&function.name);
                 self.in_function(Some(&function.parameters), &function.body, |linking| {
-                    linking.visit_body(&function.body)
+                    linking.visit_body(&function.body);
                 });
             }
             Stmt::ClassDef(class) => {
@@ -408,17 +408,17 @@ impl<'a> Visitor<'a> for Linking<'_> {
                     self.visit_defaults(parameters);
                 }
                 self.in_function(lambda.parameters.as_deref(), &[], |linking| {
-                    linking.visit_expr(&lambda.body)
+                    linking.visit_expr(&lambda.body);
                 });
             }
             Expr::ListComp(comprehension) => {
-                self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt])
+                self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt]);
             }
             Expr::SetComp(comprehension) => {
-                self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt])
+                self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt]);
             }
             Expr::Generator(comprehension) => {
-                self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt])
+                self.visit_comprehension_of(&comprehension.generators, &[&comprehension.elt]);
             }
             Expr::DictComp(comprehension) => {
                 let results: Vec<&Expr> =

@@ -112,7 +112,7 @@ impl<'a> Visitor<'a> for GlobalCollector {
 /// The names that one scope binds.
 #[derive(Default)]
 pub(super) struct Bound {
-    pub(super) bound: BTreeSet<String>,
+    pub(super) names: BTreeSet<String>,
     pub(super) globals: BTreeSet<String>,
     nonlocals: BTreeSet<String>,
 }
@@ -123,7 +123,7 @@ impl Bound {
         let mut collector = BoundCollector { names: self, imports };
         collector.visit_body(body);
         for name in self.globals.iter().chain(&self.nonlocals) {
-            self.bound.remove(name);
+            self.names.remove(name);
         }
     }
 }
@@ -137,14 +137,14 @@ impl<'a> Visitor<'a> for BoundCollector<'_> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::FunctionDef(function) => {
-                self.names.bound.insert(function.name.to_string());
+                self.names.names.insert(function.name.to_string());
             }
             Stmt::ClassDef(class) => {
-                self.names.bound.insert(class.name.to_string());
+                self.names.names.insert(class.name.to_string());
             }
             Stmt::Global(global) => self.names.globals.extend(global.names.iter().map(ToString::to_string)),
             Stmt::Nonlocal(nonlocal) => {
-                self.names.nonlocals.extend(nonlocal.names.iter().map(ToString::to_string))
+                self.names.nonlocals.extend(nonlocal.names.iter().map(ToString::to_string));
             }
             Stmt::Import(_) | Stmt::ImportFrom(_) => self.bind_import(statement.start()),
             _ => visitor::walk_stmt(self, statement),
@@ -154,7 +154,7 @@ impl<'a> Visitor<'a> for BoundCollector<'_> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
             Expr::Name(name) if name.ctx != ExprContext::Load => {
-                self.names.bound.insert(name.id.to_string());
+                self.names.names.insert(name.id.to_string());
             }
             Expr::Lambda(_) => {}
             _ => visitor::walk_expr(self, expression),
@@ -172,7 +172,7 @@ impl<'a> Visitor<'a> for BoundCollector<'_> {
     fn visit_except_handler(&mut self, handler: &'a ast::ExceptHandler) {
         let ast::ExceptHandler::ExceptHandler(clause) = handler;
         if let Some(name) = &clause.name {
-            self.names.bound.insert(name.to_string());
+            self.names.names.insert(name.to_string());
         }
         visitor::walk_except_handler(self, handler);
     }
@@ -185,13 +185,13 @@ impl BoundCollector<'_> {
             Import::Module { aliases, .. } => {
                 for (at, alias) in aliases.iter().enumerate() {
                     if !resolves(import, at) {
-                        self.names.bound.insert(alias.binding.clone());
+                        self.names.names.insert(alias.binding.clone());
                     }
                 }
             }
             Import::From { names, .. } => {
                 if !resolves(import, 0) {
-                    self.names.bound.extend(
+                    self.names.names.extend(
                         names.iter().filter(|alias| alias.name != "*").map(|alias| alias.binding.clone()),
                     );
                 }

@@ -65,7 +65,7 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Files {
     state: Mutex<State>,
-    files_max: u64,
+    nodes_max: u64,
     bytes_max: u64,
 }
 
@@ -89,12 +89,12 @@ impl Files {
                     state.put_initial(below_root(path), Kind::File(bytes.clone()), *mode);
                 }
                 Entry::Link { target } => {
-                    state.put_initial(below_root(path), Kind::Link(target.clone()), 0o777)
+                    state.put_initial(below_root(path), Kind::Link(target.clone()), 0o777);
                 }
                 Entry::Absent => {}
             }
         }
-        Self { state: Mutex::new(state), files_max: limits.files, bytes_max: limits.disk_bytes }
+        Self { state: Mutex::new(state), nodes_max: limits.files, bytes_max: limits.disk_bytes }
     }
 
     /// The repository as it is now.
@@ -135,7 +135,7 @@ impl Files {
     /// Refuses what would go beyond the limits: `added` bytes and, if `is_new`, one more node.
     fn check_room(&self, state: &State, added: u64, is_new: bool) -> bashkit::Result<()> {
         let full = state.bytes.saturating_add(added) > self.bytes_max
-            || (is_new && state.nodes.len() as u64 >= self.files_max);
+            || (is_new && state.nodes.len() as u64 >= self.nodes_max);
         if full {
             Err(IoError::new(ErrorKind::StorageFull, "No space left on device").into())
         } else {
@@ -436,7 +436,6 @@ impl FileSystem for Files {
         state.check_parent(&to)?;
         let target = state.nodes.get(&to).map(|node| node.kind.clone());
         match (&source.kind, target) {
-            (_, None) => {}
             (Kind::Directory, Some(Kind::Directory)) if state.is_empty_directory(&to) => {}
             (Kind::Directory, Some(Kind::Directory)) => {
                 return Err(IoError::new(ErrorKind::DirectoryNotEmpty, "Directory not empty").into());
@@ -445,7 +444,7 @@ impl FileSystem for Files {
                 return Err(IoError::new(ErrorKind::NotADirectory, "not a directory").into());
             }
             (_, Some(Kind::Directory)) => return Err(IoError::other("is a directory").into()),
-            (_, Some(_)) => {}
+            (_, Some(_) | None) => {}
         }
         state.remove(&to);
         let inside: Vec<String> = below(&state.nodes, &from).map(|(path, _)| path.clone()).collect();

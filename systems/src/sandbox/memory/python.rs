@@ -96,7 +96,7 @@ fn parse(arguments: &[String]) -> Result<(Program<'_>, &[String]), Ran> {
             flag if flag.starts_with('-')
                 && flag[1..].chars().all(|letter| "bBdEIOPqsSuvx".contains(letter)) =>
             {
-                at += 1
+                at += 1;
             }
             flag if flag.starts_with('-') => return Err(Ran::failed(2, &format!("Unknown option: {flag}"))),
             script => return Ok((Program::Script(script), rest)),

@@ -31,7 +31,7 @@ const PRELUDE: &str = "declare -n SRANDOM=RANDOM; RANDOM=1";
 const ENTROPY: &str = "SRANDOM";
 
 /// Longer than any call: time is virtual, and what a call spends is counted.
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+const FOREVER: Duration = Duration::from_hours(8760);
 
 /// The longest command line, bytes.
 const COMMAND_BYTES_MAX: usize = 1 << 20;
@@ -172,7 +172,7 @@ fn failed(exit_code: i32, message: &str) -> BashOutcome {
 /// Whether an entry is a shell script that names the variable without a place here.
 fn is_script_with_entropy(path: &str, entry: &Entry) -> bool {
     let Entry::File { bytes, .. } = entry else { return false };
-    let is_script = bytes.starts_with(b"#!") || path.ends_with(".sh") || path.ends_with(".bash");
+    let is_script = bytes.starts_with(b"#!") || matches!(path.rsplit_once('.'), Some((_, "sh" | "bash")));
     is_script && bytes.windows(ENTROPY.len()).any(|window| window == ENTROPY.as_bytes())
 }
 
