@@ -15,10 +15,10 @@ macro_rules! number {
         pub struct $name(pub $inner);
 
         impl $name {
-            /// The number that follows.
+            /// The number that follows; the last one follows itself.
             #[must_use]
             pub fn next(self) -> Self {
-                Self(self.0 + 1)
+                Self(self.0.saturating_add(1))
             }
         }
 
@@ -98,6 +98,10 @@ impl fmt::Debug for Digest {
 
 impl serde::Serialize for Digest {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_hex())
+        if serializer.is_human_readable() {
+            serializer.serialize_str(&self.to_hex())
+        } else {
+            serde::Serialize::serialize(&self.0, serializer)
+        }
     }
 }

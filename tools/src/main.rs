@@ -1,1 +1,30 @@
-fn main() {}
+//! The `tadpole` command line. Nothing else in the workspace prints or parses arguments.
+//!
+//! Architecture invariant: no command knows how a run works. Each parses its arguments, asks the [`engine::Engine`], and
+//! renders what it is told; so every command is tested against made-up answers.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking"))]
+
+mod arguments;
+mod command;
+mod engine;
+mod failure;
+mod progress;
+mod scenario;
+mod table;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = match arguments::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::report_usage(&error),
+    };
+    match command::dispatch(arguments.command, &engine::Unwired, &mut std::io::stdout()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,8 +1,16 @@
 //! Events: facts in the past tense, and the only thing that changes the world.
 
+mod encode;
 mod payload;
+mod upcast;
 
+use rkyv::rancor::BoxedError;
+use rkyv::util::AlignedVec;
+
+pub use encode::{DecodeError, EncodeError};
 pub use payload::*;
+
+use crate::id::Digest;
 
 macro_rules! events {
     ($($(#[$doc:meta])* $id:literal $name:ident($payload:ident),)*) => {
@@ -18,6 +26,25 @@ macro_rules! events {
             #[must_use]
             pub fn schema(&self) -> u16 {
                 match self { $(Self::$name(_) => $id,)* }
+            }
+
+            /// Its body: one rkyv archive.
+            pub fn encode(&self) -> Result<AlignedVec, EncodeError> {
+                self.check_finite()?;
+                match self {
+                    $(Self::$name(payload) => {
+                        encode::archived(stringify!($name), rkyv::to_bytes::<BoxedError>(payload))
+                    })*
+                }
+            }
+
+            /// Reads a body. Safe against any bytes; `body` must be 16-aligned, as frames are.
+            pub fn decode(schema: u16, body: &[u8]) -> Result<Self, DecodeError> {
+                match schema {
+                    $($id => encode::restored(stringify!($name), rkyv::from_bytes::<$payload, BoxedError>(body))
+                        .map(Self::$name),)*
+                    _ => upcast::upcast(schema, body),
+                }
             }
 
             /// Its name, as people and filters write it.
@@ -64,4 +91,37 @@ events! {
     0x1001 IterationFinished(IterationFinishedV1),
     /// See [`RunFinishedV1`].
     0x1101 RunFinished(RunFinishedV1),
+}
+
+impl Event {
+    /// The blobs that it names, in field order.
+    #[must_use]
+    pub fn blobs(&self) -> Vec<Digest> {
+        let mut found = Vec::new();
+        let mut bulk = |bulk: &Bulk| {
+            if let Bulk::Blob(digest) = bulk {
+                found.push(*digest);
+            }
+        };
+        match self {
+            Self::TaskHeldOut(event) => event.content.bulks().into_iter().for_each(&mut bulk),
+            Self::CandidateGenerated(event) => event.content.bulks().into_iter().for_each(&mut bulk),
+            Self::TrajectoryFinished(event) => bulk(&event.patch),
+            Self::PolicyPublished(event) => found.push(event.weights),
+            Self::UpdateApplied(event) => found.extend([event.weights, event.state]),
+            Self::RunStarted(_)
+            | Self::IterationStarted(_)
+            | Self::CandidateValidated(_)
+            | Self::CandidateRejected(_)
+            | Self::CandidateCalibrated(_)
+            | Self::TaskAdmitted(_)
+            | Self::BatchClosed(_)
+            | Self::UpdateRefused(_)
+            | Self::EvaluationFinished(_)
+            | Self::EffectRecorded(_)
+            | Self::IterationFinished(_)
+            | Self::RunFinished(_) => {}
+        }
+        found
+    }
 }

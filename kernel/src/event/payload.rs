@@ -33,7 +33,11 @@ impl Bulk {
 }
 
 fn summarise_bytes<S: serde::Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&format!("{} bytes, blake3 {}", bytes.len(), Digest::of(bytes)))
+    if serializer.is_human_readable() {
+        serializer.serialize_str(&format!("{} bytes, blake3 {}", bytes.len(), Digest::of(bytes)))
+    } else {
+        serializer.serialize_bytes(bytes)
+    }
 }
 
 data! {
@@ -464,6 +468,17 @@ data! {
         pub policy: StableId,
     }
 }
+
+impl TaskContent {
+    /// Its bulk data, in field order.
+    #[must_use]
+    pub fn bulks(&self) -> [&Bulk; 3] {
+        [&self.snapshot, &self.gold, &self.tests]
+    }
+}
+
+/// Payloads of at least this many bytes go to the blob store.
+pub const INLINE_LIMIT: usize = 64 * 1024;
 
 impl Tokens {
     /// Packs ids in the narrowest width that holds `vocabulary`.

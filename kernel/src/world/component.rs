@@ -1,20 +1,23 @@
 //! Components: all of a run's state. Each lives on an entity that carries a `StableId`; only `apply` writes them.
 //!
-//! Fields are private to the crate's `world` module for writing and public for reading through the accessor structs'
-//! plain fields: bevy hands out shared references only, because deciders are read-only systems.
+//! Fields are plain and public for reading: deciders are read-only systems, so bevy hands them shared references only,
+//! and the bevy world itself never leaves the kernel.
+//!
+//! Every component derives `Serialize`: its canonical bytes (world digest), its JSON (dumps, diffs) and nothing else. A
+//! new field is therefore part of the digest without a further line.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bevy_ecs::prelude::Component;
+use serde::Serialize;
 
-use crate::event::{
-    Direction, Exit, Facts, Purpose, Refinement, Rejection, Segment, TaskContent,
-};
+use crate::canonical;
+use crate::event::{Direction, Exit, Facts, Purpose, Refinement, Rejection, Segment, TaskContent};
 use crate::id::{Digest, Iteration, Member, StableId, Version, Visit};
 
 /// Where the run stands. On `StableId(0)` alone.
-#[derive(Component, Clone, Debug, PartialEq)]
+#[derive(Component, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Progress {
     /// The run's id.
     pub run: Digest,
@@ -24,6 +27,8 @@ pub struct Progress {
     pub iterations: u32,
     /// The iteration under way; 0 until the base was measured.
     pub iteration: Iteration,
+    /// Whether `IterationFinished` was committed for it.
+    pub iteration_finished: bool,
     /// What happens next within it.
     pub phase: Phase,
     /// The policy published last; version 0 of the iteration under way.
@@ -32,7 +37,8 @@ pub struct Progress {
     pub versions: Vec<StableId>,
     /// Raw draws made in this iteration.
     pub draws: u32,
-    /// Candidates of this iteration not yet admitted or rejected, ascending.
+    /// Candidates of this iteration not yet admitted or rejected, ascending. One that was refined stays, with its
+    /// successor named in `Candidate::succeeded_by`, until it is rejected.
     pub open: Vec<StableId>,
     /// Tasks admitted in this iteration, in order of admission; after `BatchClosed` in the order of visits.
     pub batch: Vec<StableId>,
@@ -45,9 +51,10 @@ pub struct Progress {
 }
 
 /// What happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Phase {
     /// The base policy and the held-out sets are not there yet.
+    #[default]
     Opening,
     /// The policy published last is being measured.
     Evaluating,
@@ -62,7 +69,7 @@ pub enum Phase {
 }
 
 /// A set of weights.
-#[derive(Component, Clone, Debug, PartialEq, Eq)]
+#[derive(Component, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Policy {
     /// Iteration that made it.
     pub iteration: Iteration,
@@ -77,7 +84,7 @@ pub struct Policy {
 }
 
 /// A candidate task.
-#[derive(Component, Clone, Debug, PartialEq)]
+#[derive(Component, Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
     /// Iteration it was made for.
     pub iteration: Iteration,
@@ -94,7 +101,7 @@ pub struct Candidate {
 }
 
 /// Where a candidate stands in the funnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Status {
     /// Not validated yet.
     Generated,
@@ -107,7 +114,7 @@ pub enum Status {
 }
 
 /// What a task or candidate consists of. Leaves the world when its iteration ends; stays for held-out tasks.
-#[derive(Component, Clone, Debug, PartialEq)]
+#[derive(Component, Clone, Debug, PartialEq, Serialize)]
 pub struct Content {
     /// The content.
     pub content: Arc<TaskContent>,
@@ -118,7 +125,7 @@ pub struct Content {
 }
 
 /// A task: admitted, or held out.
-#[derive(Component, Clone, Debug, PartialEq, Eq)]
+#[derive(Component, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Task {
     /// Content digest: its name in random streams.
     pub digest: Digest,
@@ -127,7 +134,7 @@ pub struct Task {
 }
 
 /// Where a task came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum TaskSource {
     /// Admitted in an iteration.
     Admitted {
@@ -150,7 +157,7 @@ pub enum TaskSource {
 }
 
 /// What is known of a trajectory.
-#[derive(Component, Clone, Debug, PartialEq)]
+#[derive(Component, Clone, Debug, PartialEq, Serialize)]
 pub struct Trajectory {
     /// Candidate or task it was played on.
     pub subject: StableId,
@@ -187,31 +194,60 @@ pub struct Trajectory {
 pub struct History {
     /// The segments.
     pub segments: Arc<Vec<Segment>>,
+    digest: Digest,
 }
 
-/// What was learnt about a policy on a held-out set.
-#[derive(Component, Clone, Debug, PartialEq)]
+impl History {
+    pub(super) fn new(segments: Vec<Segment>) -> Self {
+        let mut bytes = Vec::new();
+        let digest = match canonical::write(&segments, &mut bytes) {
+            Ok(_) => Digest::of(&bytes),
+            // Unreachable for derived implementations; kept total.
+            Err(error) => Digest::of(error.to_string().as_bytes()),
+        };
+        Self { segments: Arc::new(segments), digest }
+    }
+
+    /// Digest over the canonical bytes of the segments.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+/// The segments for people; their digest, computed once, as canonical bytes: tokens are most of a world.
+impl Serialize for History {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            self.segments.serialize(serializer)
+        } else {
+            self.digest.serialize(serializer)
+        }
+    }
+}
+
+/// What was learnt about a policy on the held-out sets. On the policy that was measured.
+#[derive(Component, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// The event, as it was.
-    pub result: crate::event::EvaluationFinishedV1,
+    /// The events, as they were, in order.
+    pub results: Vec<crate::event::EvaluationFinishedV1>,
 }
 
 /// One optimiser step, as it was.
-#[derive(Component, Clone, Debug, PartialEq)]
+#[derive(Component, Clone, Debug, PartialEq, Serialize)]
 pub struct Update {
     /// The event.
     pub result: crate::event::UpdateAppliedV1,
 }
 
 /// How the candidates of an iteration fared. On the run's entity, one entry an iteration, updated by `apply`.
-#[derive(Component, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Component, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Funnel {
     /// By iteration.
     pub iterations: BTreeMap<u32, IterationFunnel>,
 }
 
 /// Counts of one iteration.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct IterationFunnel {
     /// Candidates generated, refined ones included.
     pub candidates: u32,

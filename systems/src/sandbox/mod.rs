@@ -12,6 +12,7 @@
 pub mod memory;
 mod pool;
 mod wire;
+mod witness;
 pub mod worker;
 
 use tadpole_scenarios::repository::Tree;
@@ -20,6 +21,7 @@ use thiserror::Error;
 use crate::interpreter::Stop;
 
 pub use pool::{SandboxPool, WorkerCommand};
+pub use witness::{KIND as WATCHDOG_EFFECT, Witness};
 
 /// A place to run commands and tests. Any thread may call.
 pub trait Sandbox: Send + Sync {
@@ -190,6 +192,9 @@ pub enum SandboxError {
     /// A worker process cannot be started.
     #[error("cannot start a sandbox worker: {0}")]
     Spawn(#[source] std::io::Error),
+    /// An answer that depends on the machine could not be recorded or read.
+    #[error("recording a verdict of the machine: {0}")]
+    Record(String),
     /// A worker sent something that is no answer.
     #[error("a sandbox worker sent a malformed answer: {0}")]
     Protocol(&'static str),

@@ -1,0 +1,146 @@
+//! The transpose of activations times gradients: what a weight's gradient is.
+
+use super::Rows;
+use super::tile::{ColumnTiles, RowTiles, load_cut, over_columns, over_rows, store_cut};
+use crate::vector::{Isa, Kernel, LANES, Line, V16, dispatch, pad_lines};
+
+/// Tokens whose packed gradients stay in the nearest cache while all rows of the output pass.
+const TOKENS: usize = 128;
+
+/// `out[m][n] += chain over t of a[t][m] b[t][n]`, `t` ascending from 0 to `tokens`, chains from what stands in `out`.
+///
+/// `out` has rows of `cols` numbers without gaps, as many as it holds: that many numbers of each row of `a` and `cols`
+/// of each row of `b` are used. `scratch` keeps its memory for the next call.
+pub fn accumulate_transposed(
+    isa: Isa,
+    a: Rows<'_>,
+    b: Rows<'_>,
+    tokens: usize,
+    cols: usize,
+    out: &mut [f32],
+    scratch: &mut Scratch,
+) {
+    if cols == 0 {
+        return;
+    }
+    for first in (0..tokens).step_by(TOKENS) {
+        let count = TOKENS.min(tokens - first);
+        let a = Rows { values: &a.values[first * a.stride..], stride: a.stride };
+        let b = Rows { values: &b.values[first * b.stride..], stride: b.stride };
+        pack(b, count, cols, &mut scratch.0);
+        dispatch(isa, Accumulate { a, panels: &scratch.0, tokens: count, cols, out });
+    }
+}
+
+/// Memory that [`accumulate_transposed`] packs into.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch(Vec<Line>);
+
+fn pack(b: Rows<'_>, tokens: usize, cols: usize, lines: &mut Vec<Line>) {
+    pad_lines(lines, cols.div_ceil(LANES) * tokens);
+    for token in 0..tokens {
+        let row = &b.values[token * b.stride..][..cols];
+        for (panel, part) in row.chunks(LANES).enumerate() {
+            let line = &mut lines[panel * tokens + token].0;
+            if let Ok(full) = <&[f32; LANES]>::try_from(part) {
+                *line = *full;
+            } else {
+                line[..part.len()].copy_from_slice(part);
+                line[part.len()..].fill(0.0);
+            }
+        }
+    }
+}
+
+struct Accumulate<'a> {
+    a: Rows<'a>,
+    panels: &'a [Line],
+    tokens: usize,
+    cols: usize,
+    out: &'a mut [f32],
+}
+
+impl Kernel for Accumulate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: V16>(self) {
+        let vectors = self.cols.div_ceil(LANES);
+        over_columns::<V, _>(vectors, &mut Columns(self));
+    }
+}
+
+struct Columns<'a>(Accumulate<'a>);
+
+impl ColumnTiles for Columns<'_> {
+    #[inline(always)]
+    fn columns<V: V16, const C: usize>(&mut self, first: usize) {
+        let Accumulate { a, panels, tokens, cols, ref mut out } = self.0;
+        let mut block = Block { a, panels: [&[]; C], first, cols, out };
+        for (c, panel) in block.panels.iter_mut().enumerate() {
+            *panel = &panels[(first + c) * tokens..][..tokens];
+        }
+        over_rows::<V, _>(block.out.len() / cols, &mut block);
+    }
+}
+
+struct Block<'a, const C: usize> {
+    a: Rows<'a>,
+    panels: [&'a [Line]; C],
+    first: usize,
+    cols: usize,
+    out: &'a mut [f32],
+}
+
+impl<const C: usize> RowTiles for Block<'_, C> {
+    #[inline(always)]
+    fn rows<V: V16, const R: usize>(&mut self, first: usize) {
+        let mut acc = [[V::zero(); C]; R];
+        for r in 0..R {
+            let row = &self.out[(first + r) * self.cols..][..self.cols];
+            for c in 0..C {
+                acc[r][c] = load_cut(row, (self.first + c) * LANES);
+            }
+        }
+        let acc = transposed_chain(
+            Rows { values: &self.a.values[first..], stride: self.a.stride },
+            self.panels,
+            acc,
+        );
+        for r in 0..R {
+            let row = &mut self.out[(first + r) * self.cols..][..self.cols];
+            for c in 0..C {
+                store_cut(row, (self.first + c) * LANES, acc[r][c]);
+            }
+        }
+    }
+}
+
+/// Continues the chains of a tile whose left factor runs down the rows of `a`: `a[t][r]` times line `t` of panel `c`.
+#[inline(always)]
+pub(crate) fn transposed_chain<V: V16, const R: usize, const C: usize>(
+    a: Rows<'_>,
+    b: [&[Line]; C],
+    mut acc: [[V; C]; R],
+) -> [[V; C]; R] {
+    let tokens = b[0].len();
+    let mut panels = b;
+    for panel in &mut panels {
+        *panel = &panel[..tokens];
+    }
+    for t in 0..tokens {
+        let mut left = [0.0; R];
+        left.copy_from_slice(&a.values[t * a.stride..][..R]);
+        let mut right = [V::zero(); C];
+        for c in 0..C {
+            right[c] = V::load(&panels[c][t].0);
+        }
+        for r in 0..R {
+            let left = V::splat(left[r]);
+            for c in 0..C {
+                acc[r][c] = left.fma(right[c], acc[r][c]);
+            }
+        }
+    }
+    acc
+}

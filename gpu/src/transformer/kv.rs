@@ -1,0 +1,236 @@
+//! Keys and values of many sequences, in pages that sequences may share.
+//!
+//! A page holds [`BLOCK`] positions of every layer and every key-value head. Within it, a head's keys stand channel by
+//! channel (the sixteen positions of channel 0, then of channel 1, ...) and its values position by position in panels of
+//! sixteen channels: both are panels of a packed matrix, so scores and weighted sums are ordinary matrix products.
+//!
+//! *Invariant*: a page that more than one sequence refers to is full, and a full page is never written.
+
+use crate::shape::ModelShape;
+use crate::vector::{LANES, Line};
+
+/// Positions of a page.
+pub(crate) const BLOCK: usize = LANES;
+
+/// The cache of a number of slots, one sequence a slot.
+pub(crate) struct KvCache {
+    head_dim: usize,
+    kv_heads: usize,
+    layers: usize,
+    pages: Vec<Page>,
+    free: Vec<usize>,
+    slots: Vec<Slot>,
+}
+
+struct Page {
+    lines: Box<[Line]>,
+    references: u32,
+}
+
+#[derive(Clone, Default)]
+struct Slot {
+    pages: Vec<usize>,
+    len: usize,
+    /// The last token and the one before it.
+    last: [Option<u32>; 2],
+}
+
+/// One head's keys and values of one sequence in one layer.
+#[derive(Clone, Copy)]
+pub(crate) struct HeadView<'a> {
+    cache: &'a KvCache,
+    pages: &'a [usize],
+    offset: usize,
+}
+
+impl HeadView<'_> {
+    /// Keys of a block of positions: a line a channel.
+    #[inline(always)]
+    pub(crate) fn keys(&self, block: usize) -> &[Line] {
+        let lines = &self.cache.pages[self.pages[block]].lines;
+        &lines[self.offset..][..self.cache.head_dim]
+    }
+
+    /// Values of a block of positions: for each panel of sixteen channels, a line a position.
+    #[inline(always)]
+    pub(crate) fn values(&self, block: usize) -> &[Line] {
+        let lines = &self.cache.pages[self.pages[block]].lines;
+        &lines[self.offset + self.cache.head_dim..][..self.cache.head_dim]
+    }
+}
+
+impl KvCache {
+    /// An empty cache; pages are allocated as they are needed.
+    pub(crate) fn new(shape: &ModelShape, slots: usize) -> Self {
+        Self {
+            head_dim: shape.head_dim as usize,
+            kv_heads: shape.kv_heads as usize,
+            layers: shape.layers as usize,
+            pages: Vec::new(),
+            free: Vec::new(),
+            slots: vec![Slot::default(); slots],
+        }
+    }
+
+    /// Number of slots.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Positions of a slot.
+    pub(crate) fn len(&self, slot: usize) -> usize {
+        self.slots[slot].len
+    }
+
+    /// The last token of a slot and the one before it.
+    pub(crate) fn last(&self, slot: usize) -> [Option<u32>; 2] {
+        self.slots[slot].last
+    }
+
+    /// Empties a slot.
+    pub(crate) fn reset(&mut self, slot: usize) {
+        let pages = std::mem::take(&mut self.slots[slot]).pages;
+        for page in pages {
+            self.pages[page].references -= 1;
+            if self.pages[page].references == 0 {
+                self.free.push(page);
+            }
+        }
+    }
+
+    /// Makes `to` hold what `from` holds: full pages are shared, the last one is copied.
+    pub(crate) fn fork(&mut self, from: usize, to: usize) {
+        if from == to {
+            return;
+        }
+        self.reset(to);
+        let Slot { pages, len, last } = self.slots[from].clone();
+        let full = len / BLOCK;
+        let mut taken = pages[..full].to_vec();
+        for &page in &taken {
+            self.pages[page].references += 1;
+        }
+        if len > full * BLOCK {
+            let copy = self.take_page();
+            let lines = self.pages[pages[full]].lines.clone();
+            self.pages[copy].lines = lines;
+            taken.push(copy);
+        }
+        self.slots[to] = Slot { pages: taken, len, last };
+    }
+
+    /// Gives a slot pages for `len` positions.
+    pub(crate) fn reserve(&mut self, slot: usize, len: usize) {
+        while self.slots[slot].pages.len() * BLOCK < len {
+            let page = self.take_page();
+            self.slots[slot].pages.push(page);
+        }
+    }
+
+    /// Says that a slot's keys and values have been written up to behind these tokens.
+    pub(crate) fn advance(&mut self, slot: usize, tokens: &[u32]) {
+        let slot = &mut self.slots[slot];
+        slot.len += tokens.len();
+        for &token in &tokens[tokens.len().saturating_sub(2)..] {
+            slot.last = [Some(token), slot.last[0]];
+        }
+    }
+
+    /// Writes one position's key and value of one head.
+    #[inline(always)]
+    pub(crate) fn write(&mut self, place: Place, key: &[f32], value: &[f32]) {
+        let page = self.slots[place.slot].pages[place.position / BLOCK];
+        let lane = place.position % BLOCK;
+        let offset = self.offset(place.layer, place.head);
+        let lines = &mut self.pages[page].lines[offset..][..2 * self.head_dim];
+        let (keys, values) = lines.split_at_mut(self.head_dim);
+        for (line, &channel) in keys.iter_mut().zip(key) {
+            line.0[lane] = channel;
+        }
+        for (panel, part) in value.as_chunks::<LANES>().0.iter().enumerate() {
+            values[panel * BLOCK + lane].0 = *part;
+        }
+    }
+
+    /// One head of one sequence in one layer, to read.
+    #[inline(always)]
+    pub(crate) fn view(&self, slot: usize, layer: usize, head: usize) -> HeadView<'_> {
+        HeadView { cache: self, pages: &self.slots[slot].pages, offset: self.offset(layer, head) }
+    }
+
+    fn offset(&self, layer: usize, head: usize) -> usize {
+        (layer * self.kv_heads + head) * 2 * self.head_dim
+    }
+
+    fn take_page(&mut self) -> usize {
+        if let Some(page) = self.free.pop() {
+            self.pages[page].references = 1;
+            return page;
+        }
+        let lines = vec![Line::ZERO; self.layers * self.kv_heads * 2 * self.head_dim];
+        self.pages.push(Page { lines: lines.into_boxed_slice(), references: 1 });
+        self.pages.len() - 1
+    }
+}
+
+/// Where a key and a value belong.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) slot: usize,
+    pub(crate) layer: usize,
+    pub(crate) head: usize,
+    pub(crate) position: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::tests::TINY;
+
+    fn fill(cache: &mut KvCache, slot: usize, from: usize, to: usize, tag: f32) {
+        cache.reserve(slot, to);
+        for position in from..to {
+            for layer in 0..2 {
+                let key: Vec<f32> = (0..32).map(|d| tag + (position * 32 + d) as f32).collect();
+                let value: Vec<f32> = key.iter().map(|x| -x).collect();
+                cache.write(Place { slot, layer, head: 0, position }, &key, &value);
+            }
+            cache.advance(slot, &[position as u32]);
+        }
+    }
+
+    fn key_at(cache: &KvCache, slot: usize, position: usize, channel: usize) -> f32 {
+        cache.view(slot, 1, 0).keys(position / BLOCK)[channel].0[position % BLOCK]
+    }
+
+    fn value_at(cache: &KvCache, slot: usize, position: usize, channel: usize) -> f32 {
+        let values = cache.view(slot, 1, 0);
+        values.values(position / BLOCK)[channel / 16 * BLOCK + position % BLOCK].0[channel % 16]
+    }
+
+    #[test]
+    fn a_forked_slot_shares_its_past_and_nothing_of_its_future() {
+        let mut cache = KvCache::new(&TINY, 3);
+        fill(&mut cache, 0, 0, 40, 0.5);
+        cache.fork(0, 1);
+        let pages_before = cache.pages.len();
+        assert_eq!(pages_before, 4);
+        fill(&mut cache, 0, 40, 44, 1000.5);
+        fill(&mut cache, 1, 40, 44, 2000.5);
+        for position in 0..44 {
+            let tag = |of: f32| if position < 40 { 0.5 } else { of };
+            for (slot, of) in [(0, 1000.5), (1, 2000.5)] {
+                let expected = tag(of) + (position * 32 + 17) as f32;
+                assert_eq!(key_at(&cache, slot, position, 17), expected);
+                assert_eq!(value_at(&cache, slot, position, 17), -expected);
+            }
+        }
+        assert_eq!(cache.last(1), [Some(43), Some(42)]);
+        cache.reset(0);
+        assert_eq!(cache.free.len(), 1);
+        cache.reset(1);
+        assert_eq!(cache.free.len(), cache.pages.len());
+        assert!(cache.pages.iter().all(|page| page.references == 0));
+        assert_eq!(cache.len(1), 0);
+    }
+}

@@ -1,0 +1,93 @@
+//! Sixteen lanes of `f32`: the one vector type that kernels are written in.
+//!
+//! A kernel is a `Kernel`: a body generic over `V16`, entered through `dispatch` with an instruction set chosen
+//! at run time. Every instance performs the same IEEE operations on the same lanes, so the instruction set is a choice
+//! of speed and never of result. `Lanes`, plain arrays, is the specification.
+//!
+//! *Invariant*: this is the only module of the crate with `unsafe` code. The vector types that need an instruction set
+//! are private to it and named in one place, the entry that `dispatch` reaches only after the processor has been
+//! found to have that set.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod isa;
+mod lanes;
+mod line;
+
+use crate::math::Lane;
+
+pub use isa::{Isa, IsaError, environment_is_exact};
+pub(crate) use isa::{Kernel, dispatch};
+pub(crate) use line::{Line, pad_lines};
+
+/// Lanes of the vector type.
+pub(crate) const LANES: usize = 16;
+
+/// Sixteen `f32` side by side.
+///
+/// Lane operations come from [`Lane`]. The two reductions are the definition of every sum and maximum across lanes.
+pub(crate) trait V16: Lane {
+    /// Rows of the largest tile of a matrix product whose accumulators fit the registers.
+    const TILE_ROWS: usize;
+    /// Vectors side by side in that tile.
+    const TILE_COLS: usize;
+
+    /// Reads sixteen values.
+    fn load(from: &[f32; LANES]) -> Self;
+    /// Writes sixteen values.
+    fn store(self, to: &mut [f32; LANES]);
+
+    /// `self > other ? self : other`, lane by lane: `other` where either is NaN.
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Self::select(other.less(self), self, other)
+    }
+
+    /// All lanes 0.
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::splat(0.0)
+    }
+
+    /// The lanes as an array.
+    #[inline(always)]
+    fn to_array(self) -> [f32; LANES] {
+        let mut lanes = [0.0; LANES];
+        self.store(&mut lanes);
+        lanes
+    }
+
+    /// The sum of the lanes by the fixed tree: `l + (l+8)`, then `+4`, `+2`, `+1`.
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        let mut lanes = self.to_array();
+        let mut width = LANES / 2;
+        while width > 0 {
+            for lane in 0..width {
+                lanes[lane] += lanes[lane + width];
+            }
+            width /= 2;
+        }
+        lanes[0]
+    }
+
+    /// The largest lane by the same tree, of equal ones the earlier; lanes that are NaN may or may not be seen.
+    #[inline(always)]
+    fn largest(self) -> f32 {
+        let mut lanes = self.to_array();
+        let mut width = LANES / 2;
+        while width > 0 {
+            for lane in 0..width {
+                let (a, b) = (lanes[lane], lanes[lane + width]);
+                lanes[lane] = if b > a { b } else { a };
+            }
+            width /= 2;
+        }
+        lanes[0]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! Reading a log from its first group to its last, safe against any bytes and while it is being written.
+
+use std::sync::Arc;
+
+use super::commit::genesis;
+use super::error::{Fault, LogError};
+use super::group::{self, Expected, Group};
+use super::recovery;
+use super::segment::{self, DIR, SEGMENT_HEADER, SegmentHeader};
+use crate::id::{Digest, Sequence, Step};
+use crate::storage::{Buffer, Storage};
+
+/// Where the next group continues the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Its step.
+    pub step: Step,
+    /// Sequence of its first event.
+    pub sequence: Sequence,
+    /// Chain hash of the group before it.
+    pub chain: Digest,
+}
+
+/// How the log ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// The last segment whose header is whole; `None` before the first.
+    pub segment: Option<u32>,
+    /// Bytes of that segment up to the last commit.
+    pub length: u64,
+    /// Whether the last commit sealed it, so that the next group opens another.
+    pub sealed: bool,
+    /// What lies behind the last commit.
+    pub torn: Option<Torn>,
+}
+
+/// An interrupted write behind the last commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Torn {
+    /// The segment it lies in.
+    pub segment: u32,
+    /// Where it starts, in bytes; 0 when the segment's own header is torn.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// Reads groups one after the other; one segment is in memory at a time.
+#[derive(Debug)]
+pub struct Cursor {
+    storage: Arc<dyn Storage>,
+    run: Digest,
+    segments: u32,
+    open: Option<Open>,
+    next_segment: u32,
+    position: Position,
+    tail: Tail,
+    done: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    index: u32,
+    bytes: Arc<Buffer>,
+    at: usize,
+    sealed: bool,
+}
+
+impl Cursor {
+    /// Opens the log of a run directory at its start. The run id is what the first segment says.
+    pub fn open(storage: Arc<dyn Storage>) -> Result<Self, LogError> {
+        let segments = count_segments(storage.as_ref())?;
+        if segments == 0 {
+            return Err(LogError::Empty);
+        }
+        let first = storage.read(&segment::name(0))?;
+        let header = SegmentHeader::from_bytes(&first).map_err(|fault| LogError::Corrupt {
+            segment: 0,
+            offset: 0,
+            step: Step(0),
+            fault: fault.into(),
+        })?;
+        let position = Position { step: Step(0), sequence: Sequence(0), chain: genesis(header.run) };
+        let tail = Tail { segment: None, length: 0, sealed: true, torn: None };
+        Ok(Self {
+            storage,
+            run: header.run,
+            segments,
+            open: None,
+            next_segment: 0,
+            position,
+            tail,
+            done: false,
+        })
+    }
+
+    /// The run's id.
+    pub fn run(&self) -> Digest {
+        self.run
+    }
+
+    /// Where the next group will be.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// How the log ends; known once `next_group` returned `None`.
+    pub fn tail(&self) -> &Tail {
+        &self.tail
+    }
+
+    /// The next committed group; `None` at the end of what is committed.
+    pub fn next_group(&mut self) -> Result<Option<Group>, LogError> {
+        while !self.done {
+            if self.open.is_none() && !self.open_segment()? {
+                self.done = true;
+                break;
+            }
+            if let Some(group) = self.read_group()? {
+                return Ok(Some(group));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Opens the next segment; `false` when there is none (or only a torn header).
+    fn open_segment(&mut self) -> Result<bool, LogError> {
+        let index = self.next_segment;
+        if index >= self.segments {
+            return Ok(false);
+        }
+        let bytes = Arc::new(self.storage.read(&segment::name(index))?);
+        let header = match SegmentHeader::from_bytes(&bytes) {
+            Ok(header) => header,
+            Err(fault) => {
+                self.give_up(index, &bytes, 0, fault.into())?;
+                return Ok(false);
+            }
+        };
+        if let Some(differs) = self.discontinuity(&header, index) {
+            return Err(self.corrupt(index, 0, Fault::Continuity(differs)));
+        }
+        self.next_segment = index + 1;
+        self.tail = Tail { segment: Some(index), length: SEGMENT_HEADER as u64, sealed: false, torn: None };
+        self.open = Some(Open { index, bytes, at: SEGMENT_HEADER, sealed: false });
+        Ok(true)
+    }
+
+    fn discontinuity(&self, header: &SegmentHeader, index: u32) -> Option<&'static str> {
+        let Position { step, sequence, chain } = self.position;
+        let SegmentHeader { index: its_index, run, first, step: its_step, chain: its_chain } = *header;
+        let parts = [
+            (its_index == index, "index"),
+            (run == self.run, "run id"),
+            (first == sequence, "first sequence"),
+            (its_step == step, "first step"),
+            (its_chain == chain, "chain"),
+        ];
+        parts.into_iter().find(|(same, _)| !same).map(|(_, name)| name)
+    }
+
+    /// The next group of the open segment; `None` when the segment is used up, which closes it.
+    fn read_group(&mut self) -> Result<Option<Group>, LogError> {
+        let Some(open) = &mut self.open else { return Ok(None) };
+        let (index, at, sealed) = (open.index, open.at, open.sealed);
+        let last = index + 1 == self.segments;
+        if at == open.bytes.len() {
+            if !sealed && !last {
+                return Err(self.corrupt(index, at, Fault::Unsealed));
+            }
+            self.open = None;
+            return Ok(None);
+        }
+        if sealed {
+            return Err(self.corrupt(index, at, Fault::BehindSeal));
+        }
+        let Position { step, sequence, chain } = self.position;
+        let expected = Expected { run: self.run, step, sequence, chain, segment: index };
+        match group::read(&open.bytes, at, &expected) {
+            Ok((group, end)) => {
+                let commit = *group.commit();
+                (open.at, open.sealed) = (end, commit.seals);
+                self.position = Position { step: step.next(), sequence: commit.next(), chain: commit.chain };
+                self.tail.length = end as u64;
+                self.tail.sealed = commit.seals;
+                Ok(Some(group))
+            }
+            Err((offset, fault)) => {
+                let bytes = Arc::clone(&open.bytes);
+                self.give_up(index, &bytes, offset, fault)?;
+                self.open = None;
+                self.done = true;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Decides between torn (noted in the tail) and corrupt (an error).
+    fn give_up(&mut self, index: u32, bytes: &[u8], offset: usize, fault: Fault) -> Result<(), LogError> {
+        let last = index + 1 == self.segments;
+        let evidence = recovery::Evidence {
+            active: last,
+            tearable: fault.can_be_torn(),
+            later_group: recovery::later_group_behind(bytes, offset, self.run, self.position.step, &fault),
+        };
+        if recovery::verdict(evidence) == recovery::Verdict::Corrupt {
+            return Err(self.corrupt(index, offset, fault));
+        }
+        let header_torn = matches!(fault, Fault::Segment(_));
+        let start = if header_torn { 0 } else { self.tail.length };
+        let behind = bytes.len() as u64 - start;
+        self.tail.torn = Some(Torn { segment: index, offset: start, bytes: behind, fault });
+        Ok(())
+    }
+
+    fn corrupt(&self, segment: u32, offset: usize, fault: Fault) -> LogError {
+        LogError::Corrupt { segment, offset: offset as u64, step: self.position.step, fault }
+    }
+}
+
+impl Iterator for Cursor {
+    type Item = Result<Group, LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.next_group() {
+            Ok(group) => group.map(Ok),
+            Err(error) => {
+                self.done = true;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// How many segments there are; they must be numbered without a gap.
+fn count_segments(storage: &dyn Storage) -> Result<u32, LogError> {
+    let mut indices: Vec<u32> =
+        storage.list(DIR)?.iter().filter_map(|file| segment::index_of(file)).collect();
+    indices.sort_unstable();
+    for (expected, index) in (0..).zip(&indices) {
+        if expected != *index {
+            return Err(LogError::MissingSegment(expected));
+        }
+    }
+    Ok(indices.len() as u32)
+}

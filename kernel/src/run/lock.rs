@@ -1,0 +1,52 @@
+//! One writer a run.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::Path;
+
+use super::error::RunError;
+
+/// The lock on a run directory; released, and emptied, when dropped. The system releases it when a process dies.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: File,
+}
+
+impl Lock {
+    pub(crate) fn take(dir: &Path) -> Result<Self, RunError> {
+        let path = dir.join("LOCK");
+        let io = RunError::io(&path);
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = match opened {
+            Ok(file) => file,
+            Err(error) => return Err(io(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(held(dir, &mut file)),
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        let named = file.set_len(0).and_then(|()| writeln!(file, "process {}", std::process::id()));
+        named.map_err(io)?;
+        Ok(Self { file })
+    }
+}
+
+fn held(dir: &Path, file: &mut File) -> RunError {
+    let mut holder = String::new();
+    // The holder may be writing its name just now; then it stays unnamed.
+    let read = file.read_to_string(&mut holder);
+    let holder = match read {
+        Ok(_) if !holder.trim().is_empty() => holder.trim().to_owned(),
+        _ => "another process".to_owned(),
+    };
+    RunError::Locked { dir: dir.to_path_buf(), holder }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if let Err(error) = self.file.set_len(0) {
+            tracing::debug!(%error, "the lock file was not emptied");
+        }
+    }
+}

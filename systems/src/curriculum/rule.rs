@@ -1,0 +1,88 @@
+//! What to do with a calibrated candidate, from its recorded looks alone, so that any rule can be replayed and forked.
+
+use std::cmp::Ordering;
+
+use tadpole_kernel::event::{Direction, Rejection};
+use tadpole_scenarios::schema::{Admission, Distance, Scenario};
+
+/// What is known of a calibrated candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Calibrated {
+    /// Passes over all looks.
+    pub passed: u32,
+    /// Trajectories over all looks.
+    pub sampled: u32,
+    /// Trajectories of a full calibration: a candidate dropped after its pilot has fewer.
+    pub wanted: u32,
+    /// Refinements between the raw draw and it.
+    pub depth: u32,
+}
+
+/// A decision about a calibrated candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It becomes a task.
+    Admit,
+    /// It is made easier or harder and calibrated again; rejected for `otherwise` where that cannot be done.
+    Refine {
+        /// Which way its pass rate is to move.
+        direction: Direction,
+        /// The reason for rejection otherwise.
+        otherwise: Rejection,
+    },
+    /// It leaves the funnel.
+    Reject(Rejection),
+}
+
+/// A curriculum decides from recorded history alone.
+pub trait Curriculum {
+    /// What to do with a calibrated candidate.
+    fn judge(&self, candidate: Calibrated) -> Judgement;
+
+    /// How far a mixed group is from what the curriculum wants; smaller is nearer. Orders the filling of a batch.
+    fn distance(&self, passed: u32, sampled: u32) -> Distance;
+}
+
+/// The paper's rule: admit within a band of pass rates, refine towards it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Banded {
+    /// The band.
+    pub admission: Admission,
+    /// Refinements a raw draw may go through.
+    pub refinements_max: u32,
+}
+
+impl Banded {
+    /// The rule of `iteration`.
+    #[must_use]
+    pub fn of(recipe: &Scenario, iteration: u32) -> Self {
+        Self {
+            admission: recipe.curriculum.admission_at(iteration, recipe.iterations),
+            refinements_max: recipe.curriculum.refinements,
+        }
+    }
+}
+
+impl Curriculum for Banded {
+    fn judge(&self, candidate: Calibrated) -> Judgement {
+        let Calibrated { passed, sampled, wanted, depth } = candidate;
+        if sampled >= wanted && self.admission.admits(passed, sampled) {
+            return Judgement::Admit;
+        }
+        let (direction, otherwise) = if passed == 0 || self.admission.side(passed, sampled) == Ordering::Less
+        {
+            (Direction::Easier, Rejection::TooHard)
+        } else {
+            (Direction::Harder, Rejection::TooEasy)
+        };
+        if depth < self.refinements_max {
+            Judgement::Refine { direction, otherwise }
+        } else {
+            Judgement::Reject(otherwise)
+        }
+    }
+
+    fn distance(&self, passed: u32, sampled: u32) -> Distance {
+        self.admission.distance(passed, sampled)
+    }
+}

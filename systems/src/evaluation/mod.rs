@@ -1,0 +1,7 @@
+//! Measures published policies on held-out sets.
+
+mod evaluate;
+pub mod plan;
+pub mod statistics;
+
+pub use evaluate::evaluate;

@@ -1,0 +1,11 @@
+//! Plays episodes: many at once on every core, each a pure function of policy version, task, seed and harness.
+
+mod assignment;
+mod lane;
+mod live;
+mod players;
+mod reward;
+
+pub use assignment::{Assignment, Played};
+pub use players::{PlayError, Players};
+pub use reward::{raw_reward, shaped_reward};

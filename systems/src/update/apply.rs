@@ -1,0 +1,74 @@
+//! Takes one DPPO step.
+
+use bevy_ecs::prelude::Res;
+use tadpole_gpu::ArithmeticError;
+use tadpole_gpu::backend::{Objective, StepReport, TrainBatch};
+use tadpole_kernel::blob::BlobReader;
+use tadpole_kernel::decide::{DecideResult, Decision};
+use tadpole_kernel::event::{Event, UpdateAppliedV1, UpdateRefusedV1};
+use tadpole_kernel::world::{Progress, WorldView};
+
+use super::group::{self, Grouped};
+use super::learner::{Learner, dppo_params, last_version, learning_rate};
+use crate::capability::Recipe;
+use crate::ids::Ids;
+
+/// Trains on the groups of the next update. Where that cannot be done honestly the update is refused, and the run ends:
+/// it would recur.
+pub fn update(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    learner: Res<Learner>,
+    blobs: Res<BlobReader>,
+) -> DecideResult {
+    let progress = world.progress();
+    let Grouped { groups, sequences, trained_on } = group::collect(&world, progress, &recipe)?;
+    let mut trainer = learner.trainer(&world, &recipe, &blobs)?;
+    let rate = learning_rate(&recipe, progress.iteration.0, progress.updates);
+    let batch = TrainBatch { sequences, temperature: recipe.rollout.temperature };
+    let report = if batch.sequences.is_empty() {
+        // Every group was discarded: nothing to learn from, and no step of the optimiser either.
+        StepReport { ratio_max: 1.0, ..StepReport::default() }
+    } else {
+        match trainer.step(&batch, &Objective::Dppo(dppo_params(&recipe)), rate) {
+            Ok(report) => report,
+            Err(error) => return Ok(refused(progress, &error)),
+        }
+    };
+    let mut decision = Decision::default();
+    let state = decision.blob(trainer.state_bytes());
+    let weights = if batch.sequences.is_empty() {
+        last_version(&world)?.weights
+    } else {
+        decision.blob(trainer.weights().canonical_bytes())
+    };
+    learner.keep(state, trainer);
+    let mean = |sum: f64| if report.tokens > 0 { sum / report.tokens as f64 } else { 0.0 };
+    decision.push(Event::UpdateApplied(UpdateAppliedV1 {
+        policy: Ids::after(progress).next(),
+        iteration: progress.iteration,
+        update: progress.updates,
+        trained_on,
+        weights,
+        state,
+        groups,
+        tokens: report.tokens,
+        kept: report.kept,
+        loss: report.loss,
+        gradient_norm: report.gradient_norm as f32,
+        learning_rate: rate,
+        ratio_max: report.ratio_max as f32,
+        kl: mean(report.kl_sum),
+        entropy: mean(report.entropy_sum),
+    }));
+    Ok(decision)
+}
+
+fn refused(progress: &Progress, error: &ArithmeticError) -> Decision {
+    let event = UpdateRefusedV1 {
+        iteration: progress.iteration,
+        update: progress.updates,
+        reason: error.to_string(),
+    };
+    Decision { events: vec![Event::UpdateRefused(event)], ..Decision::default() }
+}

@@ -1,0 +1,13 @@
+//! The learner: groups, advantages, and one DPPO step after another.
+
+mod apply;
+mod group;
+mod learner;
+pub mod plan;
+mod publish;
+mod roll_out;
+
+pub use apply::update;
+pub use learner::Learner;
+pub use publish::publish;
+pub use roll_out::roll_out;

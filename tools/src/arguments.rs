@@ -1,0 +1,153 @@
+//! The arguments, as people type them.
+
+use clap::{Args, Parser, Subcommand};
+use tadpole_scenarios::schema::Override;
+
+use crate::command::{doctor, eval, pretrain, replay, resume, run, show, verify};
+
+/// Self-play that can be replayed, verified and compared bit for bit.
+///
+/// Exit codes: 0 done, 1 the run or check failed, 2 usage.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tadpole",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start a run of a scenario.
+    Run(run::Options),
+    /// Go on with a run that was interrupted; its log becomes what it would have been.
+    Resume(resume::Options),
+    /// Rebuild the world from a run's log, to any step.
+    Replay(replay::Options),
+    /// Decide everything in a run again and compare it with the log.
+    Verify(verify::Options),
+    /// Show a run, or one thing in it.
+    Show(show::Options),
+    /// Measure a policy of a run on a held-out set; writes nothing.
+    Eval(eval::Options),
+    /// Make the base policy and its tokenizer.
+    Pretrain(pretrain::Options),
+    /// Check that this machine can run Tadpole, and how fast.
+    Doctor(doctor::Options),
+    /// Serve sandbox requests on standard input and output.
+    #[command(hide = true)]
+    Worker,
+}
+
+/// Changes to a scenario file.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Changes {
+    /// Set a key of the scenario, e.g. curriculum.batch=64; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<Override>,
+    /// The run seed.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) speed: Speed,
+}
+
+/// What makes a command faster or slower, and never changes a result.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Speed {
+    /// Threads; 0 for one a core. Results do not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<u32>,
+}
+
+impl Changes {
+    /// The changes as overrides of scenario keys, the later ones winning.
+    pub(crate) fn overrides(&self) -> Vec<Override> {
+        let mut overrides = self.set.clone();
+        overrides.extend(self.seed.map(|seed| Override::new("seed", seed.to_string())));
+        overrides
+            .extend(self.speed.threads.map(|threads| Override::new("exec.threads", threads.to_string())));
+        overrides
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, String> {
+        let words = std::iter::once("tadpole").chain(line.split_whitespace());
+        Arguments::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_declaration_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_of_the_manual_is_understood() {
+        for line in [
+            "run frognano",
+            "run scenarios/frognano.toml --threads 2 --out /tmp/run --json --seed 7 --set curriculum.batch=64",
+            "run --print-defaults",
+            "resume runs/frognano-1 --threads 4",
+            "replay runs/frognano-1 --to 12 --json",
+            "verify runs/frognano-1 --sample 0.1 --skip-updates",
+            "show runs/frognano-1",
+            "show runs/frognano-1 --json",
+            "show runs/frognano-1 event 12",
+            "show runs/frognano-1 task 12 --json",
+            "show runs/frognano-1 trajectory 99",
+            "show runs/frognano-1 update 1 3",
+            "show runs/frognano-1 curriculum",
+            "show runs/frognano-1 evaluations",
+            "eval runs/frognano-1 --iteration 0 --tasks 100 --samples 8 --greedy",
+            "pretrain scenarios/pretrain.toml --out out",
+            "pretrain --print-defaults",
+            "doctor --json",
+            "worker",
+        ] {
+            parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        for (line, part) in [
+            ("run", "SCENARIO"),
+            ("runn frognano", "run"),
+            ("run a --set batch", "key=value"),
+            ("run a --threads many", "many"),
+            ("verify r --sample 2", "2"),
+            ("verify r --sample 0", "0"),
+            ("replay r --to -1", "-1"),
+            ("show r update 1", "UPDATE"),
+        ] {
+            let error = parse(line).expect_err(line);
+            assert!(error.contains(part), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_seed_and_thread_flags_win_over_set() {
+        let Command::Run(options) = parse("run a --set seed=3 --seed 4 --threads 2").unwrap() else {
+            panic!("not a run")
+        };
+        let keys: Vec<String> = options
+            .changes
+            .overrides()
+            .iter()
+            .map(|change| format!("{}={}", change.key, change.value))
+            .collect();
+        assert_eq!(keys, ["seed=3", "seed=4", "exec.threads=2"]);
+    }
+}

@@ -1,0 +1,117 @@
+//! `tadpole show`: a run, or one thing in it.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::engine::{Engine, Subject};
+use crate::failure::Failure;
+use crate::{scenario, table};
+
+/// Arguments of `tadpole show`.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// The run's directory.
+    run: PathBuf,
+    /// Print the result as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+/// What to show; without it, the run in figures.
+#[derive(Debug, Subcommand)]
+pub(crate) enum What {
+    /// An event by its sequence number.
+    Event {
+        /// Its sequence number, from 0.
+        sequence: u64,
+    },
+    /// A task or candidate by its id: statement, fault, tests, every look at it.
+    Task {
+        /// Its id.
+        id: u64,
+    },
+    /// A trajectory by its id, turn by turn.
+    Trajectory {
+        /// Its id.
+        id: u64,
+    },
+    /// An update, down to each token's probabilities, advantage and mask.
+    Update {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// The update, from 0.
+        update: u32,
+    },
+    /// How the curriculum evolved: funnel, histograms of pass rates, levels, operators.
+    Curriculum,
+    /// Every measurement on the held-out sets.
+    Evaluations,
+}
+
+/// Runs the command.
+pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Result<(), Failure> {
+    scenario::existing_run(&options.run)?;
+    let subject = match options.what {
+        None => return super::run::report(&engine.summary(&options.run)?, &options.run, options.json, out),
+        Some(What::Evaluations) => {
+            let evaluations = engine.summary(&options.run)?.evaluations;
+            if options.json {
+                return super::json(out, &evaluations);
+            }
+            write!(out, "{}", table::evaluations(&evaluations))?;
+            return Ok(());
+        }
+        Some(What::Event { sequence }) => Subject::Event(sequence),
+        Some(What::Task { id }) => Subject::Task(id),
+        Some(What::Trajectory { id }) => Subject::Trajectory(id),
+        Some(What::Update { iteration, update }) => Subject::Update { iteration, update },
+        Some(What::Curriculum) => Subject::Curriculum,
+    };
+    let shown = engine.show(&options.run, &subject)?;
+    if options.json {
+        return super::json(out, &shown.json);
+    }
+    writeln!(out, "{}", shown.text.trim_end())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{run_directory, tadpole};
+    use crate::engine::samples::Sample;
+
+    #[test]
+    fn each_subject_is_asked_for_and_shown_in_both_forms() {
+        let parent = tempfile::tempdir().unwrap();
+        let run = run_directory(parent.path());
+        for (words, subject) in [
+            ("event 12", "Event(12)"),
+            ("task 5", "Task(5)"),
+            ("trajectory 9", "Trajectory(9)"),
+            ("update 1 3", "Update { iteration: 1, update: 3 }"),
+            ("curriculum", "Curriculum"),
+        ] {
+            let engine = Sample::default();
+            assert_eq!(tadpole(&format!("show {{}} {words}"), &run, &engine).unwrap(), "shown\n");
+            assert_eq!(
+                tadpole(&format!("show {{}} {words} --json"), &run, &engine).unwrap(),
+                "{\n  \"shown\": true\n}\n"
+            );
+            assert_eq!(*engine.asked.borrow(), [subject, subject]);
+        }
+    }
+
+    #[test]
+    fn without_a_subject_it_is_the_run_in_figures() {
+        let parent = tempfile::tempdir().unwrap();
+        let run = run_directory(parent.path());
+        let printed = tadpole("show {} --json", &run, &Sample::default()).unwrap();
+        assert!(printed.starts_with("{\n  \"run_id\": \"1f1f"), "{printed}");
+        let printed = tadpole("show {} evaluations", &run, &Sample::default()).unwrap();
+        assert!(printed.starts_with("set "), "{printed}");
+    }
+}

@@ -1,0 +1,178 @@
+//! Made-up answers for tests of the commands.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{
+    Difference, Engine, EvalRequest, EvaluationSummary, Finding, IterationSummary, PretrainReport,
+    PretrainRequest, ReplayReport, RunRequest, RunSummary, Shown, State, Subject, VerifyReport,
+    VerifyRequest,
+};
+use crate::failure::Failure;
+use crate::progress::{Notice, Observer};
+
+/// A run of one iteration.
+pub(crate) fn run() -> RunSummary {
+    let base = IterationSummary {
+        iteration: 0,
+        solve_rate: Some(0.28),
+        solve_low: Some(0.2409),
+        solve_high: Some(0.3229),
+        entropy: Some(0.2213),
+        tokens_mean: Some(49.31),
+        ..IterationSummary::default()
+    };
+    let rejected = [("too_hard", 141), ("too_easy", 32), ("does_not_load", 3), ("nothing_fails", 0)]
+        .map(|(k, n)| (k.to_owned(), n));
+    let first = IterationSummary {
+        iteration: 1,
+        candidates: 320,
+        admitted: 128,
+        refined: 41,
+        rejected: BTreeMap::from(rejected),
+        p_hat_mean: Some(0.4883),
+        solve_rate: Some(0.409),
+        solve_low: Some(0.3659),
+        solve_high: Some(0.4537),
+        entropy: Some(0.1984),
+        tokens_mean: Some(52.07),
+        kept_share: Some(0.9812),
+    };
+    let measured =
+        |iteration, set: &str, temperature, samples, rate: f64, pass8: Option<f64>| EvaluationSummary {
+            iteration,
+            set: set.into(),
+            temperature,
+            tasks: 240,
+            samples,
+            solve_rate: rate,
+            solve_low: rate - 0.04,
+            solve_high: rate + 0.04,
+            pass_at: [(1, rate)].into_iter().chain(pass8.map(|value| (8, value))).collect(),
+            entropy: 0.2,
+            tokens_mean: 50.0,
+        };
+    RunSummary {
+        run_id: "1f".repeat(32),
+        chain: "2e".repeat(32),
+        world: "3d".repeat(32),
+        steps: 412,
+        events: 9_120,
+        cpu_s: 61.5,
+        iterations: vec![base, first],
+        evaluations: vec![
+            measured(0, "parameters", 0.6, 2, 0.28, None),
+            measured(0, "final", 0.6, 8, 0.27, Some(0.64)),
+            measured(0, "final", 0.0, 1, 0.61, None),
+            measured(1, "parameters", 0.6, 2, 0.409, None),
+            measured(1, "final", 0.6, 8, 0.402, Some(0.71)),
+            measured(1, "final", 0.0, 1, 0.63, None),
+        ],
+        watchdogs: 0,
+        refused: None,
+        finished: true,
+    }
+}
+
+/// An engine that remembers what it was asked and answers with samples.
+#[derive(Default)]
+pub(crate) struct Sample {
+    pub(crate) asked: RefCell<Vec<String>>,
+    pub(crate) differences: Vec<Difference>,
+    pub(crate) refused: Option<String>,
+}
+
+impl Sample {
+    fn ask(&self, question: impl std::fmt::Debug) {
+        self.asked.borrow_mut().push(format!("{question:?}"));
+    }
+}
+
+impl Engine for Sample {
+    fn run(&self, request: &RunRequest, observer: &dyn Observer) -> Result<RunSummary, Failure> {
+        self.ask((
+            &request.directory,
+            request.scenario.seed,
+            request.scenario.exec.threads,
+            request.base.is_some(),
+        ));
+        observer.notice(&Notice::Finished);
+        Ok(RunSummary { refused: self.refused.clone(), ..run() })
+    }
+
+    fn resume(
+        &self,
+        directory: &Path,
+        threads: Option<u32>,
+        _: &dyn Observer,
+    ) -> Result<RunSummary, Failure> {
+        self.ask((directory, threads));
+        Ok(run())
+    }
+
+    fn replay(&self, directory: &Path, to: Option<u64>, _: &dyn Observer) -> Result<ReplayReport, Failure> {
+        self.ask((directory, to));
+        Ok(ReplayReport {
+            run_id: "1f".repeat(32),
+            step: to.unwrap_or(411),
+            last_step: 411,
+            events: 80,
+            chain: "2e".repeat(32),
+            world: "3d".repeat(32),
+            entities: BTreeMap::from([("Candidate".into(), 12), ("Policy".into(), 3)]),
+        })
+    }
+
+    fn verify(&self, request: &VerifyRequest, _: &dyn Observer) -> Result<VerifyReport, Failure> {
+        self.ask((request.sample, request.skip_updates));
+        Ok(VerifyReport {
+            run_id: "1f".repeat(32),
+            steps: 412,
+            executed: 400,
+            events: 9_120,
+            differences: self.differences.clone(),
+        })
+    }
+
+    fn summary(&self, _: &Path) -> Result<RunSummary, Failure> {
+        Ok(run())
+    }
+
+    fn show(&self, _: &Path, subject: &Subject) -> Result<Shown, Failure> {
+        self.ask(subject);
+        Ok(Shown { text: "shown".into(), json: json!({ "shown": true }) })
+    }
+
+    fn eval(&self, request: &EvalRequest, _: &dyn Observer) -> Result<Vec<EvaluationSummary>, Failure> {
+        self.ask((request.iteration, &request.set));
+        Ok(run().evaluations)
+    }
+
+    fn pretrain(&self, request: &PretrainRequest, _: &dyn Observer) -> Result<PretrainReport, Failure> {
+        self.ask((&request.directory, request.steps, request.scenario.batch_tokens));
+        Ok(PretrainReport {
+            steps: 2_319,
+            tokens: 19_000_000,
+            loss: 0.4217,
+            weights: "4c".repeat(32),
+            tokenizer: "5b".repeat(32),
+            files: vec!["model.safetensors".into(), "tokenizer.json".into()],
+        })
+    }
+
+    fn doctor(&self) -> Vec<Finding> {
+        vec![Finding {
+            subject: "sandbox worker".into(),
+            state: State::Good,
+            detail: "answers".into(),
+            help: String::new(),
+        }]
+    }
+
+    fn worker(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
