@@ -1,6 +1,10 @@
 //! Worker processes: what kills one, and what becomes of the run. The binary is its own worker: called with `worker` it
 //! serves requests, and otherwise it runs the tests, with the counting allocator that the real binary has too.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these tests are about time: how long a request takes, when a process ends"
+)]
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
