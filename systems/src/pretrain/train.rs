@@ -134,6 +134,12 @@ impl<'a> Pretraining<'a> {
         }))
     }
 
+    /// The weights as they are.
+    #[must_use]
+    pub fn weights(&self) -> &Weights {
+        self.trainer.weights()
+    }
+
     /// What was made so far.
     #[must_use]
     pub fn finish(self) -> Pretrained {

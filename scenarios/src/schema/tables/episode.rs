@@ -47,8 +47,8 @@ keys! {
         style: Style = Style::Terse, Anything;
         /// How tool calls are spelled: "hermes" is JSON in `<tool_call>` tags.
         codec: Codec = Codec::Hermes, Anything;
-        /// Turns of an episode. More than 8 gained one point of solve rate at 14.
-        max_turns: u32 = 8, 1..=1_000;
+        /// Turns of an episode, the final answer included. Two bugs take eight where nothing goes wrong.
+        max_turns: u32 = 10, 1..=1_000;
         /// Tokens the policy may sample in one turn; a turn cut by this limit runs no call.
         turn_tokens: u32 = 64, 1..=1_048_576;
         /// Tokens of the whole history, prompt and observations included.
