@@ -48,11 +48,11 @@ keys! {
         /// How tool calls are spelled: "hermes" is JSON in `<tool_call>` tags.
         codec: Codec = Codec::Hermes, Anything;
         /// Turns of an episode, the final answer included. Two bugs take eight where nothing goes wrong.
-        max_turns: u32 = 10, 1..=1_000;
+        max_turns: u32 = 12, 1..=1_000;
         /// Tokens the policy may sample in one turn; a turn cut by this limit runs no call.
         turn_tokens: u32 = 64, 1..=1_048_576;
         /// Tokens of the whole history, prompt and observations included.
-        context: u32 = 512, 16..=1_048_576;
+        context: u32 = 768, 16..=1_048_576;
         /// Tool calls of one turn that are run; further ones are answered with an error.
         max_calls: u32 = 4, 1..=64;
         /// Characters of a Read result before it is cut. Real models get 20,000.
