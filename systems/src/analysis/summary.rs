@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tadpole_kernel::event::{Event, EvaluationFinishedV1, Rejection, UpdateAppliedV1};
+use tadpole_kernel::event::{EvaluationFinishedV1, Event, Rejection, UpdateAppliedV1};
 use tadpole_kernel::id::StableId;
 
 /// What `show --json` prints.

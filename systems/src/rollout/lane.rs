@@ -33,8 +33,10 @@ pub(super) fn run(
         if busy.is_empty() {
             return Ok(done);
         }
-        let work: Vec<(usize, &[u32])> =
-            busy.iter().filter_map(|&slot| live[slot].as_ref().map(|(_, episode)| (slot, episode.unfed()))).collect();
+        let work: Vec<(usize, &[u32])> = busy
+            .iter()
+            .filter_map(|&slot| live[slot].as_ref().map(|(_, episode)| (slot, episode.unfed())))
+            .collect();
         let logits = decoder.extend(&work)?;
         for (row, slot) in logits.rows().zip(busy) {
             let Some((index, episode)) = &mut live[slot] else { continue };

@@ -7,14 +7,14 @@
 use std::io;
 use std::process::ExitCode;
 
-use super::memory::Evaluator;
+use super::memory::{answer, start_counting, thread};
 use super::wire::{read_frame, write_frame};
 
 /// Serves requests until standard input closes. The binary should have installed [`super::memory::Counting`].
 pub fn main() -> ExitCode {
-    super::memory::start_counting();
+    start_counting();
     let (sender, receiver) = crossbeam::channel::bounded::<Vec<u8>>(1);
-    let evaluation = Evaluator::thread("evaluation").spawn(move || evaluate_all(&receiver));
+    let evaluation = thread("evaluation").spawn(move || evaluate_all(&receiver));
     if evaluation.is_err() {
         return ExitCode::FAILURE;
     }
@@ -29,9 +29,8 @@ pub fn main() -> ExitCode {
 }
 
 fn evaluate_all(requests: &crossbeam::channel::Receiver<Vec<u8>>) {
-    let mut evaluator = Evaluator::new();
     for body in requests {
-        let Ok(answer) = evaluator.answer(&body) else { std::process::exit(1) };
+        let Ok(answer) = answer(&body) else { std::process::exit(1) };
         if write_frame(&mut io::stdout(), &answer).is_err() {
             std::process::exit(1);
         }

@@ -21,7 +21,11 @@ pub(super) struct Grouped {
 }
 
 /// Collects the groups of the next update, and the advantage of each of their trajectories.
-pub(super) fn collect(world: &WorldView, progress: &Progress, recipe: &Scenario) -> Result<Grouped, DecideError> {
+pub(super) fn collect(
+    world: &WorldView,
+    progress: &Progress,
+    recipe: &Scenario,
+) -> Result<Grouped, DecideError> {
     let reuse = recipe.curriculum.train_on_calibration;
     let trained_on = if reuse { Version(0) } else { plan::playing_version(recipe, progress.updates) };
     let mut grouped = Grouped { groups: Vec::new(), sequences: Vec::new(), trained_on };
@@ -32,7 +36,10 @@ pub(super) fn collect(world: &WorldView, progress: &Progress, recipe: &Scenario)
             candidate_of(world, task).map(|it| world.played_on(it).collect()).unwrap_or_default()
         } else {
             let wanted = Visit(progress.updates);
-            world.played_on(task).filter(|(_, it)| it.purpose == Purpose::Rollout && it.visit == wanted).collect()
+            world
+                .played_on(task)
+                .filter(|(_, it)| it.purpose == Purpose::Rollout && it.visit == wanted)
+                .collect()
         };
         let discarded = !teach(world, task, &members, recipe, &mut grouped.sequences)?;
         let trajectories = members.iter().map(|(id, _)| *id).collect();

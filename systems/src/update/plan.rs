@@ -18,7 +18,8 @@ pub fn needs_rollouts(world: &WorldView<'_>, progress: &Progress, recipe: &Scena
         let wanted = Visit(progress.updates);
         world.played_on(task).any(|(_, it)| it.purpose == Purpose::Rollout && it.visit == wanted)
     };
-    !recipe.curriculum.train_on_calibration && !tasks(progress, recipe, progress.updates).into_iter().any(played)
+    !recipe.curriculum.train_on_calibration
+        && !tasks(progress, recipe, progress.updates).into_iter().any(played)
 }
 
 /// The tasks of update `update`: the batch is walked through in its order, again and again.

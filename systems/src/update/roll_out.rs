@@ -15,7 +15,13 @@ use crate::rollout::{Assignment, Players};
 use crate::subject;
 
 /// Plays a group of trajectories on each task of the next update, by the version that the lag asks for.
-pub fn roll_out(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, effects: Res<EffectStore>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn roll_out(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    players: Res<Players>,
+    effects: Res<EffectStore>,
+    blobs: Res<BlobReader>,
+) -> DecideResult {
     let (players, witness) = players.witnessed(&effects);
     let progress = world.progress();
     let update = progress.updates;

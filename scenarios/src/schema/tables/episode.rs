@@ -70,7 +70,7 @@ keys! {
         /// The sandbox: "memory" is hermetic and deterministic.
         kind: SandboxKind = SandboxKind::Memory, Anything;
         /// Python instructions, in units of 256: for loading a test file with its imports, for each test, for each script.
-        fuel: u64 = 1_000, 1..=1_000_000_000;
+        fuel: u64 = 400, 1..=1_000_000_000;
         /// Bytes that a Python program may hold. At most 8 MiB, so that no single operation on large numbers takes long.
         memory_bytes: u64 = 4_194_304, 65_536..=8_388_608;
         /// Bytes kept of a command's output, and of its errors.

@@ -3,10 +3,10 @@
 use tadpole_scenarios::draws::Draws;
 use tadpole_scenarios::world::{Blueprint, Mutant, Split, mutants, preference};
 
+use super::edit::Edit;
 use super::edit::edits;
 use super::expert::Playing;
 use super::mistake::mistyped;
-use super::edit::Edit;
 use super::{DemonstrationError, Demonstrator, Noise, Script};
 
 /// Fewest and most functions of a drill.
@@ -31,10 +31,12 @@ pub(super) fn play(
         let chosen = preference(&all, demonstrator.spec.wrong_variable_share, draws).into_iter().next();
         changed.extend(chosen.map(|chosen| (index, all[chosen].clone())));
     }
-    let tree = project.with_sources(changed.iter().map(|(index, mutant)| (*index, mutant.source.as_str())))?;
+    let tree =
+        project.with_sources(changed.iter().map(|(index, mutant)| (*index, mutant.source.as_str())))?;
     let Some(module) = project.modules.first() else { return Ok(None) };
     let path = format!("{module}.py");
-    let openings = ["Every function of FILE has a bug.", "Mend all functions in FILE.", "FILE is full of bugs."];
+    let openings =
+        ["Every function of FILE has a bug.", "Mend all functions in FILE.", "FILE is full of bugs."];
     let statement = openings[draws.index(openings.len())].replace("FILE", &path);
     let mut playing = Playing::open(demonstrator, &statement, &tree);
     playing.read(&path, 0, WHOLE)?;

@@ -82,7 +82,12 @@ impl<'a> Playing<'a> {
     }
 
     /// Reads a file; where it is long, the lines from a little before `line`.
-    pub(super) fn read(&mut self, path: &str, line: usize, long: usize) -> Result<String, DemonstrationError> {
+    pub(super) fn read(
+        &mut self,
+        path: &str,
+        line: usize,
+        long: usize,
+    ) -> Result<String, DemonstrationError> {
         let mut call = ToolCall::new("Read", &[("file_path", path)]);
         if self.source(path).len() > long {
             call.arguments.insert("offset".to_owned(), line.max(1).into());

@@ -14,7 +14,8 @@ pub(super) fn wrong_edit(
 ) -> Result<Option<Edit>, DemonstrationError> {
     let lines: Vec<&str> = source.lines().collect();
     let faulty = edit.line + edit.old.matches('\n').count();
-    let name = lines.iter().take(faulty + 1).rev().find_map(|line| line.strip_prefix("def ")?.split('(').next());
+    let name =
+        lines.iter().take(faulty + 1).rev().find_map(|line| line.strip_prefix("def ")?.split('(').next());
     let Some(name) = name else { return Ok(None) };
     let mutants = PythonSource::parse(source)?.mutants(name)?;
     let here = draws.chance(0.5);
@@ -35,7 +36,8 @@ pub(super) fn wrong_edit(
 
 /// `text` with one letter wrong: swapped with its neighbour, or left out.
 pub(super) fn mistyped(text: &str, draws: &mut dyn Draws) -> String {
-    let letters: Vec<usize> = text.char_indices().filter(|(_, c)| c.is_ascii_alphanumeric()).map(|(at, _)| at).collect();
+    let letters: Vec<usize> =
+        text.char_indices().filter(|(_, c)| c.is_ascii_alphanumeric()).map(|(at, _)| at).collect();
     let Some(&at) = letters.get(draws.index(letters.len())) else { return format!("{text} ") };
     let mut bytes = text.as_bytes().to_vec();
     let next = bytes.get(at + 1).copied().filter(u8::is_ascii_alphanumeric);
