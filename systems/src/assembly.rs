@@ -13,13 +13,13 @@ use tadpole_kernel::draws::{Stream, StreamKey};
 use tadpole_kernel::id::Digest;
 use tadpole_kernel::run::RunHeader;
 use tadpole_scenarios::assets;
-use tadpole_scenarios::schema::{self, PolicySource, Scenario, Shape};
+use tadpole_scenarios::schema::{self, GeneratorKind, PolicySource, Scenario, Shape};
 
 use crate::capability::{Judge, Recipe, Shelf};
 use crate::codec::{Codec, Hermes};
 use crate::curriculum::{calibrate, close, generate, judge, validate};
 use crate::evaluation::evaluate;
-use crate::generator::{Mutation, Synthesis};
+use crate::generator::{Generator, Mutation, Process, Synthesis};
 use crate::harness::leaf::{Leaf, LeafConfig, Style, TOOLS};
 use crate::meter::Meter;
 use crate::open::{Base, open};
@@ -67,6 +67,9 @@ pub enum AssemblyError {
         /// The policy's.
         context: u32,
     },
+    /// A process is to make tasks, and none is named.
+    #[error("generator.kind = \"process\" needs generator.command: a program and its arguments")]
+    NoCommand,
     /// The arithmetic cannot run here.
     #[error(transparent)]
     Arithmetic(#[from] ArithmeticError),
@@ -119,11 +122,13 @@ pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, 
     let recipe = Recipe::new(Arc::clone(&scenario), execution.threads);
     let meter = Meter::default();
     let judge_means = judge_of(&scenario, execution, &meter);
-    let leaf = Arc::new(Leaf::new(leaf_config(&scenario.harness, limits(&scenario.sandbox)), Arc::new(codec)));
+    let leaf =
+        Arc::new(Leaf::new(leaf_config(&scenario.harness, limits(&scenario.sandbox)), Arc::new(codec)));
     let shelf = Shelf::new(Arc::clone(&backend));
     let tokens = (Arc::clone(&tokenizer), end_of_turn);
-    let players = Players::new(recipe.clone(), judge_means.clone(), leaf, tokens, shelf.clone()).metered(&meter);
-    let generator = Mutation::new(scenario.world.clone(), scenario.generator.attempts);
+    let players =
+        Players::new(recipe.clone(), judge_means.clone(), leaf, tokens, shelf.clone()).metered(&meter);
+    let generator = generator(&scenario, &execution.base)?;
 
     let picked = Arc::clone(&scenario);
     let mut systems = Systems::new(move |world| phase::next(world, &picked));
@@ -136,11 +141,23 @@ pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, 
         .provide(judge_means.clone())
         .provide(players.clone())
         .provide(Learner::new(Arc::clone(&backend)))
-        .provide(Synthesis::new(Arc::new(generator)))
+        .provide(Synthesis::new(generator))
         .provide(Base(Arc::new(weights)));
     register(&mut systems);
     let (header, backend) = (header(&scenario), backend.describe());
     Ok(Assembly { systems, header, backend, tokenizer, players, shelf, judge: judge_means, meter })
+}
+
+fn generator(scenario: &Scenario, base: &Path) -> Result<Arc<dyn Generator>, AssemblyError> {
+    match scenario.generator.kind {
+        GeneratorKind::Mutation => {
+            Ok(Arc::new(Mutation::new(scenario.world.clone(), scenario.generator.attempts)))
+        }
+        GeneratorKind::Process => {
+            let process = Process::new(&scenario.generator.command, base).ok_or(AssemblyError::NoCommand)?;
+            Ok(Arc::new(process))
+        }
+    }
 }
 
 fn register(systems: &mut Systems) {
@@ -251,7 +268,9 @@ fn base_weights(scenario: &Scenario, base: &Path) -> Result<Weights, AssemblyErr
 /// Fresh weights of `shape`.
 fn random(shape: &Shape, seed: u64) -> Result<Weights, WeightsError> {
     let mut stream = Stream::new(seed, &StreamKey::new("random policy"));
-    Weights::init(&model_shape(shape), Initial { qk_gain: shape.qk_gain, ..Initial::default() }, &mut || stream.next_u64())
+    Weights::init(&model_shape(shape), Initial { qk_gain: shape.qk_gain, ..Initial::default() }, &mut || {
+        stream.next_u64()
+    })
 }
 
 /// A scenario's shape as the arithmetic knows it.

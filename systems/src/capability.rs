@@ -67,8 +67,11 @@ impl Judge {
 #[derive(Resource, Clone)]
 pub struct Shelf {
     backend: Arc<dyn Backend>,
-    loaded: Arc<Mutex<VecDeque<(Digest, Arc<dyn Policy>)>>>,
+    loaded: Arc<Mutex<VecDeque<Loaded>>>,
 }
+
+/// A policy and the digest of its weights.
+type Loaded = (Digest, Arc<dyn Policy>);
 
 /// Policies that stay loaded: a published one and those that a lag can ask for.
 const LOADED_MAX: usize = 4;

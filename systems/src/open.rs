@@ -28,20 +28,37 @@ const DRAWS_PER_TASK_MAX: usize = 20;
 pub struct Base(pub Arc<Weights>);
 
 /// Publishes the base policy and draws the held-out sets.
-pub fn open(world: WorldView, recipe: Res<Recipe>, base: Res<Base>, judge: Res<Judge>, effects: Res<EffectStore>) -> DecideResult {
+pub fn open(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    base: Res<Base>,
+    judge: Res<Judge>,
+    effects: Res<EffectStore>,
+) -> DecideResult {
     let (judge, witness) = judge.witnessed(&effects);
     let mut ids = Ids::after(world.progress());
     let mut decision = Decision::default();
     let policy = ids.next();
     let weights = decision.blob(base.0.canonical_bytes());
-    decision.push(Event::PolicyPublished(PolicyPublishedV1 { policy, iteration: Iteration(0), weights, averaged: 1 }));
+    decision.push(Event::PolicyPublished(PolicyPublishedV1 {
+        policy,
+        iteration: Iteration(0),
+        weights,
+        averaged: 1,
+    }));
     let mut known = BTreeSet::new();
     for set in &recipe.evaluation.sets {
         for (made, soundness) in draw_set(set, &recipe, &judge, &mut known)? {
             let Soundness { fail_to_pass, pass_to_pass } = soundness;
             let content = made.into_content(&mut decision);
             let (task, set) = (ids.next(), set.name.clone());
-            decision.push(Event::TaskHeldOut(TaskHeldOutV1 { task, set, content, fail_to_pass, pass_to_pass }));
+            decision.push(Event::TaskHeldOut(TaskHeldOutV1 {
+                task,
+                set,
+                content,
+                fail_to_pass,
+                pass_to_pass,
+            }));
         }
     }
     decision.events.extend(witness.events());
@@ -63,14 +80,19 @@ pub(crate) fn draw_set(
     while found.len() < wanted {
         let wave = (wanted - found.len()).min(left);
         if wave == 0 {
-            let reason = format!("held-out set {}: the world has no {wanted} different sound tasks of that split", set.name);
+            let reason = format!(
+                "held-out set {}: the world has no {wanted} different sound tasks of that split",
+                set.name
+            );
             return Err(DecideError::new(reason));
         }
         left -= wave;
-        let blueprints: Vec<Blueprint> = (0..wave).map(|_| Blueprint::draw(&recipe.world, set.split, &mut draws)).collect();
+        let blueprints: Vec<Blueprint> =
+            (0..wave).map(|_| Blueprint::draw(&recipe.world, set.split, &mut draws)).collect();
         let examined = parallel::map(recipe.threads(), &blueprints, |_, blueprint| {
             let made = generator.task(blueprint, judge)?;
-            let soundness = examine(&made.to_subject(StableId(0)), judge).context("validating a held-out task")?;
+            let soundness =
+                examine(&made.to_subject(StableId(0)), judge).context("validating a held-out task")?;
             Ok::<_, DecideError>((made, soundness))
         })?;
         let sound = examined.into_iter().filter_map(|(made, soundness)| Some((made, soundness.ok()?)));

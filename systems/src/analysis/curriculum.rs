@@ -78,7 +78,8 @@ impl Curriculum {
             Event::IterationStarted(started) => self.current = started.iteration.0,
             Event::CandidateGenerated(generated) => {
                 let origin = &generated.content.origin;
-                let (level, stratum, operators) = (origin.level, origin.stratum.clone(), origin.operators.clone());
+                let (level, stratum, operators) =
+                    (origin.level, origin.stratum.clone(), origin.operators.clone());
                 self.origins.insert(generated.candidate, Traits { level, stratum, operators });
                 let entry = self.entry();
                 match generated.refined.as_ref().map(|refined| refined.direction) {
@@ -157,17 +158,32 @@ impl fmt::Display for Curriculum {
 impl fmt::Display for IterationCurriculum {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "  drawn      {:>5}", self.drawn)?;
-        writeln!(out, "  refined    {:>5}   easier {}, harder {}", self.easier + self.harder, self.easier, self.harder)?;
+        writeln!(
+            out,
+            "  refined    {:>5}   easier {}, harder {}",
+            self.easier + self.harder,
+            self.easier,
+            self.harder
+        )?;
         writeln!(out, "  validated  {:>5}", self.validated)?;
         writeln!(out, "  looks      {:>5}   {} trajectories", self.looks, self.calibrated)?;
         writeln!(out, "  rejected   {:>5}   {}", self.rejected.values().sum::<u32>(), list(&self.rejected))?;
-        writeln!(out, "  admitted   {:>5}   in band {}, filled {}", self.admitted + self.filled, self.admitted, self.filled)?;
+        writeln!(
+            out,
+            "  admitted   {:>5}   in band {}, filled {}",
+            self.admitted + self.filled,
+            self.admitted,
+            self.filled
+        )?;
         writeln!(out, "  levels             {}", list(&self.levels))?;
         writeln!(out, "  strata             {}", list(&self.strata))?;
         writeln!(out, "  operators          {}", list(&self.operators))?;
         writeln!(out, "  k/N        candidates  admitted")?;
-        let widest = self.candidate_rates.iter().chain(&self.admitted_rates).copied().max().unwrap_or(0).max(1);
-        for (rate, (candidates, admitted)) in self.candidate_rates.iter().zip(&self.admitted_rates).enumerate() {
+        let widest =
+            self.candidate_rates.iter().chain(&self.admitted_rates).copied().max().unwrap_or(0).max(1);
+        for (rate, (candidates, admitted)) in
+            self.candidate_rates.iter().zip(&self.admitted_rates).enumerate()
+        {
             let bar = |count: &u32, glyph: &str| glyph.repeat((count * 24).div_ceil(widest) as usize);
             let bars = format!("{:<25}{}", bar(candidates, "o"), bar(admitted, "#"));
             writeln!(out, "  {rate}/8        {candidates:>10}  {admitted:>8}   {}", bars.trim_end())?;

@@ -15,7 +15,13 @@ use crate::rollout::{Assignment, Players};
 use crate::subject;
 
 /// Gives every candidate that is due one its next look, in order of id.
-pub fn calibrate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, effects: Res<EffectStore>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn calibrate(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    players: Res<Players>,
+    effects: Res<EffectStore>,
+    blobs: Res<BlobReader>,
+) -> DecideResult {
     let (players, witness) = players.witnessed(&effects);
     let progress = world.progress();
     let looks = Looks::of(&recipe);

@@ -20,10 +20,18 @@ pub fn close(world: WorldView, recipe: Res<Recipe>) -> DecideResult {
     if recipe.curriculum.fill_nearest {
         let mut ids = Ids::after(progress);
         let rule = Banded::of(&recipe, progress.iteration.0);
-        for (candidate, passed, sampled) in nearest(&world, progress, &rule, recipe.curriculum.samples, missing) {
+        for (candidate, passed, sampled) in
+            nearest(&world, progress, &rule, recipe.curriculum.samples, missing)
+        {
             let task = ids.next();
             tasks.push(task);
-            decision.push(Event::TaskAdmitted(TaskAdmittedV1 { task, candidate, passed, sampled, in_band: false }));
+            decision.push(Event::TaskAdmitted(TaskAdmittedV1 {
+                task,
+                candidate,
+                passed,
+                sampled,
+                in_band: false,
+            }));
         }
     }
     let mut stream = Stream::new(
@@ -32,7 +40,11 @@ pub fn close(world: WorldView, recipe: Res<Recipe>) -> DecideResult {
     );
     stream.shuffle(&mut tasks);
     decision.count(&stream);
-    decision.push(Event::BatchClosed(BatchClosedV1 { iteration: progress.iteration, tasks, budget_spent: missing > 0 }));
+    decision.push(Event::BatchClosed(BatchClosedV1 {
+        iteration: progress.iteration,
+        tasks,
+        budget_spent: missing > 0,
+    }));
     Ok(decision)
 }
 
@@ -44,11 +56,16 @@ fn nearest(
     samples: u32,
     count: usize,
 ) -> Vec<(StableId, u32, u32)> {
-    let of_iteration = || world.candidates().filter(|(_, candidate)| candidate.iteration == progress.iteration);
-    let mut taken: std::collections::BTreeSet<u32> =
-        of_iteration().filter(|(_, candidate)| matches!(candidate.status, Status::Admitted(_))).map(|(_, c)| c.draw).collect();
+    let of_iteration =
+        || world.candidates().filter(|(_, candidate)| candidate.iteration == progress.iteration);
+    let mut taken: std::collections::BTreeSet<u32> = of_iteration()
+        .filter(|(_, candidate)| matches!(candidate.status, Status::Admitted(_)))
+        .map(|(_, c)| c.draw)
+        .collect();
     let mut mixed: Vec<_> = of_iteration()
-        .filter_map(|(id, candidate)| mixed(candidate, samples).map(|(k, n)| (rule.distance(k, n), id, candidate.draw, k, n)))
+        .filter_map(|(id, candidate)| {
+            mixed(candidate, samples).map(|(k, n)| (rule.distance(k, n), id, candidate.draw, k, n))
+        })
         .collect();
     mixed.sort_unstable();
     mixed.retain(|&(_, _, draw, _, _)| taken.insert(draw));

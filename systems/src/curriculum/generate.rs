@@ -8,19 +8,26 @@ use tadpole_kernel::world::WorldView;
 
 use super::stage::budget_left;
 use crate::capability::{Judge, Recipe};
-use crate::generator::{Draw, Synthesis};
+use crate::generator::{Draw, Means, Synthesis};
 use crate::ids::Ids;
 use crate::parallel;
 
 /// Draws a wave of candidates, as far as the budget allows.
-pub fn generate(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>, effects: Res<EffectStore>) -> DecideResult {
+pub fn generate(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    synthesis: Res<Synthesis>,
+    judge: Res<Judge>,
+    effects: Res<EffectStore>,
+) -> DecideResult {
     let (judge, witness) = judge.witnessed(&effects);
     let progress = world.progress();
     let count = recipe.curriculum.wave.min(budget_left(&world, progress, &recipe));
     let draws: Vec<Draw> = (progress.draws..progress.draws + count)
         .map(|index| Draw { seed: progress.seed, iteration: progress.iteration, index })
         .collect();
-    let made = parallel::map(recipe.threads(), &draws, |_, draw| synthesis.generate(*draw, &judge))?;
+    let means = Means { judge: &judge, effects: &effects };
+    let made = parallel::map(recipe.threads(), &draws, |_, draw| synthesis.generate(*draw, &means))?;
     let mut ids = Ids::after(progress);
     let mut decision = Decision::default();
     for (draw, made) in draws.iter().zip(made) {

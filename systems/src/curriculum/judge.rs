@@ -12,7 +12,7 @@ use tadpole_kernel::world::{Candidate, Content, Progress, WorldView};
 use super::rule::{Banded, Calibrated, Curriculum, Judgement};
 use super::stage::{Looks, Stage, budget_left};
 use crate::capability::{Judge, Recipe};
-use crate::generator::Synthesis;
+use crate::generator::{Means, Synthesis};
 use crate::ids::Ids;
 use crate::parallel;
 
@@ -24,7 +24,13 @@ struct Wanted {
 }
 
 /// Admits, refines or rejects every calibrated candidate, in order of id.
-pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, judge: Res<Judge>, effects: Res<EffectStore>) -> DecideResult {
+pub fn judge(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    synthesis: Res<Synthesis>,
+    judge: Res<Judge>,
+    effects: Res<EffectStore>,
+) -> DecideResult {
     let (judge, witness) = judge.witnessed(&effects);
     let progress = world.progress();
     let rule = Banded::of(&recipe, progress.iteration.0);
@@ -43,7 +49,13 @@ pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, j
                 room -= 1;
                 let (passed, sampled) = (state.passed, state.sampled);
                 let task = ids.next();
-                decision.push(Event::TaskAdmitted(TaskAdmittedV1 { task, candidate: id, passed, sampled, in_band: true }));
+                decision.push(Event::TaskAdmitted(TaskAdmittedV1 {
+                    task,
+                    candidate: id,
+                    passed,
+                    sampled,
+                    in_band: true,
+                }));
             }
             Judgement::Refine { direction, otherwise } => {
                 let refinement = Refinement { parent: id, direction, depth: state.depth + 1 };
@@ -53,7 +65,15 @@ pub fn judge(world: WorldView, recipe: Res<Recipe>, synthesis: Res<Synthesis>, j
         }
     }
     let allowed = if room == 0 { 0 } else { budget_left(&world, progress, &recipe) as usize };
-    refine(&world, &mut decision, &mut ids, &refining, allowed, (&synthesis, &judge), &recipe)?;
+    refine(
+        &world,
+        &mut decision,
+        &mut ids,
+        &refining,
+        allowed,
+        (&synthesis, &Means { judge: &judge, effects: &effects }),
+        &recipe,
+    )?;
     decision.events.extend(witness.events());
     Ok(decision)
 }
@@ -65,7 +85,7 @@ fn refine(
     ids: &mut Ids,
     wanted: &[Wanted],
     allowed: usize,
-    (synthesis, judge): (&Synthesis, &Judge),
+    (synthesis, means): (&Synthesis, &Means<'_>),
     recipe: &Recipe,
 ) -> Result<(), tadpole_kernel::decide::DecideError> {
     let made = parallel::map(recipe.threads(), wanted, |index, wanted| {
@@ -73,12 +93,13 @@ fn refine(
         if index >= allowed {
             return Ok(None);
         }
-        synthesis.refine(&content.origin, wanted.refinement.direction, judge)
+        synthesis.refine(&content.origin, wanted.refinement.direction, means)
     })?;
     for (wanted, made) in wanted.iter().zip(made) {
         let parent = world.candidate(wanted.parent);
         match (made, parent) {
             (Some(made), Some(parent)) => {
+                decision.events.extend(made.effects.iter().cloned());
                 let generated = CandidateGeneratedV1 {
                     candidate: ids.next(),
                     iteration: parent.iteration,

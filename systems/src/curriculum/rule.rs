@@ -56,7 +56,10 @@ impl Banded {
     /// The rule of `iteration`.
     #[must_use]
     pub fn of(recipe: &Scenario, iteration: u32) -> Self {
-        Self { admission: recipe.curriculum.admission_at(iteration, recipe.iterations), refinements_max: recipe.curriculum.refinements }
+        Self {
+            admission: recipe.curriculum.admission_at(iteration, recipe.iterations),
+            refinements_max: recipe.curriculum.refinements,
+        }
     }
 }
 
@@ -66,7 +69,8 @@ impl Curriculum for Banded {
         if sampled >= wanted && self.admission.admits(passed, sampled) {
             return Judgement::Admit;
         }
-        let (direction, otherwise) = if passed == 0 || self.admission.side(passed, sampled) == Ordering::Less {
+        let (direction, otherwise) = if passed == 0 || self.admission.side(passed, sampled) == Ordering::Less
+        {
             (Direction::Easier, Rejection::TooHard)
         } else {
             (Direction::Harder, Rejection::TooEasy)

@@ -76,15 +76,21 @@ impl Looks {
 #[must_use]
 pub fn need(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> Need {
     let looks = Looks::of(recipe);
-    let stages: Vec<Stage> =
-        progress.open.iter().filter_map(|&id| world.candidate(id)).map(|candidate| looks.stage(candidate)).collect();
+    let stages: Vec<Stage> = progress
+        .open
+        .iter()
+        .filter_map(|&id| world.candidate(id))
+        .map(|candidate| looks.stage(candidate))
+        .collect();
     if stages.contains(&Stage::Validate) {
         Need::Validation
     } else if stages.iter().any(|stage| matches!(stage, Stage::Look { .. })) {
         Need::Look
     } else if stages.contains(&Stage::Judge) {
         Need::Judgement
-    } else if progress.batch.len() < recipe.curriculum.batch as usize && budget_left(world, progress, recipe) > 0 {
+    } else if progress.batch.len() < recipe.curriculum.batch as usize
+        && budget_left(world, progress, recipe) > 0
+    {
         Need::Candidates
     } else {
         Need::Nothing

@@ -26,7 +26,13 @@ pub struct Soundness {
 }
 
 /// Validates every generated candidate, in order of id.
-pub fn validate(world: WorldView, recipe: Res<Recipe>, judge: Res<Judge>, effects: Res<EffectStore>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn validate(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    judge: Res<Judge>,
+    effects: Res<EffectStore>,
+    blobs: Res<BlobReader>,
+) -> DecideResult {
     let (judge, witness) = judge.witnessed(&effects);
     let progress = world.progress();
     let due: Vec<StableId> = progress
@@ -36,7 +42,8 @@ pub fn validate(world: WorldView, recipe: Res<Recipe>, judge: Res<Judge>, effect
         .filter(|&id| world.candidate(id).is_some_and(|candidate| candidate.status == Status::Generated))
         .collect();
     let loaded = due.iter().map(|&id| subject::load(&world, &blobs, id)).collect::<Result<Vec<_>, _>>()?;
-    let examined = parallel::map(recipe.threads(), &loaded, |_, subject| examine(subject, &judge)).context("validating")?;
+    let examined = parallel::map(recipe.threads(), &loaded, |_, subject| examine(subject, &judge))
+        .context("validating")?;
     let mut decision = Decision::default();
     let mut known = known_tasks(&world, &due);
     for (subject, examined) in loaded.iter().zip(examined) {
@@ -83,7 +90,9 @@ fn ran(report: &TestReport) -> Result<(), Rejection> {
     match report.verdict {
         Verdict::Completed if report.tests.is_empty() => Err(Rejection::DoesNotLoad),
         Verdict::Completed => Ok(()),
-        Verdict::OutOfFuel | Verdict::OutOfMemory | Verdict::Watchdog | Verdict::Aborted => Err(Rejection::Exhausted),
+        Verdict::OutOfFuel | Verdict::OutOfMemory | Verdict::Watchdog | Verdict::Aborted => {
+            Err(Rejection::Exhausted)
+        }
     }
 }
 
@@ -91,8 +100,12 @@ fn compare(failing: &TestReport, passing: &TestReport) -> Result<Soundness, Reje
     if !passing.tests.iter().all(|(_, status)| *status == TestStatus::Passed) {
         return Err(Rejection::GoldFails);
     }
-    let passed_before: BTreeSet<&str> =
-        failing.tests.iter().filter(|(_, status)| *status == TestStatus::Passed).map(|(id, _)| id.as_str()).collect();
+    let passed_before: BTreeSet<&str> = failing
+        .tests
+        .iter()
+        .filter(|(_, status)| *status == TestStatus::Passed)
+        .map(|(id, _)| id.as_str())
+        .collect();
     if failing.tests.iter().any(|(_, status)| matches!(status, TestStatus::Error { .. })) {
         return Err(Rejection::DoesNotLoad);
     }

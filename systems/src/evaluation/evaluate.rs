@@ -16,10 +16,17 @@ use crate::rollout::{Assignment, Played, Players};
 use crate::subject;
 
 /// Measures the policy published last as the plan says.
-pub fn evaluate(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, effects: Res<EffectStore>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn evaluate(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    players: Res<Players>,
+    effects: Res<EffectStore>,
+    blobs: Res<BlobReader>,
+) -> DecideResult {
     let (players, witness) = players.witnessed(&effects);
     let progress = world.progress();
-    let measurement = plan::next(progress, &recipe).ok_or_else(|| DecideError::new("no evaluation is due"))?;
+    let measurement =
+        plan::next(progress, &recipe).ok_or_else(|| DecideError::new("no evaluation is due"))?;
     let tasks = held_out(&world, &measurement.set.name);
     let mut assignments = Vec::with_capacity(tasks.len() * measurement.samples as usize);
     for &task in &tasks {
@@ -63,7 +70,8 @@ pub(crate) fn tally(
     played: &[Played],
 ) -> EvaluationFinishedV1 {
     let samples = measurement.samples;
-    let solved = |group: &[Played]| group.iter().filter(|played| played.facts.grade == Grade::Resolved).count() as u32;
+    let solved =
+        |group: &[Played]| group.iter().filter(|played| played.facts.grade == Grade::Resolved).count() as u32;
     let by_task: Vec<u32> = played.chunks(samples.max(1) as usize).map(solved).collect();
     let total: u32 = by_task.iter().sum();
     let pass_at = measurement
@@ -78,7 +86,8 @@ pub(crate) fn tally(
         .collect();
     let (low, high) = wilson(u64::from(total), u64::from(tasks) * u64::from(samples));
     let tokens: u64 = played.iter().map(|played| u64::from(played.sampled_tokens())).sum();
-    let nats: f64 = played.iter().map(|played| f64::from(played.entropy) * f64::from(played.sampled_tokens())).sum();
+    let nats: f64 =
+        played.iter().map(|played| f64::from(played.entropy) * f64::from(played.sampled_tokens())).sum();
     EvaluationFinishedV1 {
         iteration,
         set: measurement.set.name.clone(),

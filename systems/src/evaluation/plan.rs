@@ -26,11 +26,18 @@ pub fn measurements(recipe: &Scenario, iteration: u32) -> impl Iterator<Item = M
         .iter()
         .flat_map(move |set| {
             let greedy = set.greedy.then_some((0.0, 1));
-            std::iter::once(sampled(set)).chain(greedy).map(move |(temperature, samples)| (set, temperature, samples))
+            std::iter::once(sampled(set))
+                .chain(greedy)
+                .map(move |(temperature, samples)| (set, temperature, samples))
         })
         .enumerate()
         .filter(move |(_, (set, _, _))| ends || set.when == When::Every)
-        .map(|(index, (set, temperature, samples))| Measurement { index: index as u32, set, temperature, samples })
+        .map(|(index, (set, temperature, samples))| Measurement {
+            index: index as u32,
+            set,
+            temperature,
+            samples,
+        })
 }
 
 /// The measurements that the policy published last is still due, in order.

@@ -57,7 +57,8 @@ pub fn pass_at(k: u32, passed: u32, sampled: u32) -> Option<f64> {
     if sampled - passed < k {
         return Some(1.0);
     }
-    let failing = (sampled - passed + 1..=sampled).fold(1.0, |share, i| share * (1.0 - f64::from(k) / f64::from(i)));
+    let failing =
+        (sampled - passed + 1..=sampled).fold(1.0, |share, i| share * (1.0 - f64::from(k) / f64::from(i)));
     Some(1.0 - failing)
 }
 

@@ -2,16 +2,19 @@
 
 mod made;
 mod mutation;
+mod process;
 
 use std::sync::Arc;
 
 use bevy_ecs::prelude::Resource;
 use tadpole_kernel::decide::DecideError;
+use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{Direction, Origin};
 use tadpole_kernel::id::Iteration;
 
 pub use made::Made;
 pub use mutation::Mutation;
+pub use process::{KIND as GENERATOR_EFFECT, Process, ProcessError};
 
 use crate::capability::Judge;
 
@@ -26,13 +29,27 @@ pub struct Draw {
     pub index: u32,
 }
 
+/// What a generator may use.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// Runs code.
+    pub judge: &'a Judge,
+    /// Records answers from outside.
+    pub effects: &'a EffectStore,
+}
+
 /// Makes tasks. Whether a task is sound is not its word: validation runs the tests again.
 pub trait Generator: Send + Sync {
     /// A task of the raw distribution; the same draw gives the same task.
-    fn generate(&self, draw: Draw, judge: &Judge) -> Result<Made, DecideError>;
+    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Made, DecideError>;
 
     /// The same fault, easier or harder to find; `None` where nothing is left to move.
-    fn refine(&self, origin: &Origin, direction: Direction, judge: &Judge) -> Result<Option<Made>, DecideError>;
+    fn refine(
+        &self,
+        origin: &Origin,
+        direction: Direction,
+        means: &Means<'_>,
+    ) -> Result<Option<Made>, DecideError>;
 }
 
 /// The generator of a run, as a capability.

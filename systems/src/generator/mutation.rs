@@ -9,11 +9,11 @@ use tadpole_kernel::id::Visit;
 use tadpole_scenarios::draws::Draws;
 use tadpole_scenarios::repository::Tree;
 use tadpole_scenarios::world::{
-    self, Blueprint, BugFacts, Example, FaultedProject, Outcome, Project, Split, StatementFacts, TestCase, WorldSpec, shortest,
-    test_file, test_path,
+    self, Blueprint, BugFacts, Example, FaultedProject, Outcome, Project, Split, StatementFacts, TestCase,
+    WorldSpec, shortest, test_file, test_path,
 };
 
-use super::{Draw, Generator, Made};
+use super::{Draw, Generator, Made, Means};
 use crate::capability::Judge;
 
 /// The generator's name in events.
@@ -40,16 +40,22 @@ impl Draws for Drawn<'_> {
 }
 
 impl Generator for Mutation {
-    fn generate(&self, draw: Draw, judge: &Judge) -> Result<Made, DecideError> {
+    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Made, DecideError> {
         let Draw { seed, iteration, index } = draw;
-        let mut stream = Stream::new(seed, &StreamKey { iteration, visit: Visit(index), ..StreamKey::new("raw draw") });
+        let mut stream =
+            Stream::new(seed, &StreamKey { iteration, visit: Visit(index), ..StreamKey::new("raw draw") });
         let blueprint = Blueprint::draw(&self.spec, Split::Train, &mut Drawn(&mut stream));
         let mut draws = DrawCount::default();
         draws.count(&stream);
-        Ok(Made { draws, ..self.task(&blueprint, judge)? })
+        Ok(Made { draws, ..self.task(&blueprint, means.judge)? })
     }
 
-    fn refine(&self, origin: &Origin, direction: Direction, judge: &Judge) -> Result<Option<Made>, DecideError> {
+    fn refine(
+        &self,
+        origin: &Origin,
+        direction: Direction,
+        means: &Means<'_>,
+    ) -> Result<Option<Made>, DecideError> {
         let blueprint = Blueprint {
             seed: origin.seed,
             split: Split::Train,
@@ -63,7 +69,7 @@ impl Generator for Mutation {
             Direction::Easier => world::Direction::Easier,
             Direction::Harder => world::Direction::Harder,
         };
-        blueprint.refine(direction).map(|refined| self.task(&refined, judge)).transpose()
+        blueprint.refine(direction).map(|refined| self.task(&refined, means.judge)).transpose()
     }
 }
 
@@ -80,7 +86,9 @@ impl Mutation {
         let project = blueprint.project(&self.spec).context("laying out a project")?;
         let cases = Cases::of(&project, judge)?;
         let mut last = None;
-        for (attempt, faulted) in project.faults().context("injecting faults")?.take(self.attempts as usize).enumerate() {
+        for (attempt, faulted) in
+            project.faults().context("injecting faults")?.take(self.attempts as usize).enumerate()
+        {
             let shown = shows(&project, &faulted, &cases, judge)?;
             let found = shown.is_some();
             last = Some((attempt as u32, faulted, shown));
@@ -88,8 +96,8 @@ impl Mutation {
                 break;
             }
         }
-        let (attempt, faulted, shown) =
-            last.ok_or_else(|| DecideError::new(format!("project {} has no line to mutate", blueprint.seed)))?;
+        let (attempt, faulted, shown) = last
+            .ok_or_else(|| DecideError::new(format!("project {} has no line to mutate", blueprint.seed)))?;
         let facts = StatementFacts { bugs: shown.unwrap_or_default() };
         let visible = cases.files(&project, |function| function.visible.len());
         Ok(Made {
@@ -129,9 +137,13 @@ impl Cases {
         let calls: Vec<Vec<String>> = project.functions.iter().map(calls).collect();
         let mut by_function = vec![Vec::new(); project.functions.len()];
         for module in &project.modules {
-            let members = || (0..project.functions.len()).filter(|&index| project.functions[index].module == *module);
+            let members =
+                || (0..project.functions.len()).filter(|&index| project.functions[index].module == *module);
             let asked: Vec<String> = members().flat_map(|index| calls[index].clone()).collect();
-            let values = judge.sandbox.evaluate(&project.tree, module, &asked, &judge.limits).context("running a project")?;
+            let values = judge
+                .sandbox
+                .evaluate(&project.tree, module, &asked, &judge.limits)
+                .context("running a project")?;
             let mut values = values.into_iter();
             for index in members() {
                 for (number, call) in (1..).zip(&calls[index]) {
@@ -184,7 +196,10 @@ fn shows(
         let function = &project.functions[fault.function];
         let known = &cases.by_function[fault.function];
         let asked: Vec<String> = known.iter().map(|case| case.call.clone()).collect();
-        let values = judge.sandbox.evaluate(&tree, &function.module, &asked, &judge.limits).context("running a faulty project")?;
+        let values = judge
+            .sandbox
+            .evaluate(&tree, &function.module, &asked, &judge.limits)
+            .context("running a faulty project")?;
         if values.iter().any(|value| value.as_ref().is_err_and(|error| error.starts_with(STOPPED))) {
             return Ok(None);
         }

@@ -53,11 +53,7 @@ pub struct Raised {
 impl Raised {
     /// `ValueError: message`, as the last line of a traceback.
     pub fn summary(&self) -> String {
-        if self.message.is_empty() {
-            self.kind.clone()
-        } else {
-            format!("{}: {}", self.kind, self.message)
-        }
+        if self.message.is_empty() { self.kind.clone() } else { format!("{}: {}", self.kind, self.message) }
     }
 
     /// The whole traceback as Python prints it (without marks under the source line), with a final newline.
@@ -85,7 +81,10 @@ impl Raised {
             let frame = &self.frames[at];
             let run = self.frames[at..].iter().take_while(|other| *other == frame).count();
             for _ in 0..run.min(SHOWN) {
-                push_line(text, format_args!("  File \"{}\", line {}, in {}", frame.path, frame.line, frame.function));
+                push_line(
+                    text,
+                    format_args!("  File \"{}\", line {}, in {}", frame.path, frame.line, frame.function),
+                );
                 if !frame.text.is_empty() {
                     push_line(text, format_args!("    {}", frame.text));
                 }
@@ -116,11 +115,7 @@ pub enum Fault {
 impl Fault {
     /// An exception with no traceback.
     pub fn raised(kind: &str, message: impl Into<String>) -> Self {
-        Self::Raised(Box::new(Raised {
-            kind: kind.to_owned(),
-            message: message.into(),
-            frames: Vec::new(),
-        }))
+        Self::Raised(Box::new(Raised { kind: kind.to_owned(), message: message.into(), frames: Vec::new() }))
     }
 
     /// One line that says what happened.

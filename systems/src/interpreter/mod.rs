@@ -48,7 +48,7 @@ impl Default for Budget {
             fuel: 20_000,
             memory_bytes: 4 << 20,
             output_bytes: 64 << 10,
-            recursion: 200,
+            recursion: 1_000,
             wall: Duration::from_secs(20),
         }
     }
@@ -61,7 +61,7 @@ pub struct TestFunction {
     pub name: String,
     /// The line of its `def`, from 1.
     pub line: u32,
-    /// Parameters without a default beyond `self`: fixtures, which are not supported.
+    /// Parameters without a default beyond `self`, unless a decorator may give them: fixtures, which are not supported.
     pub fixtures: Vec<String>,
 }
 
@@ -70,7 +70,12 @@ pub trait Interpreter: Send + Sync {
     /// Starts an empty session over the files of `sources`.
     ///
     /// Modules are searched in `search`, directories relative to the root of `sources` (`""` is the root), in order.
-    fn session<'a>(&self, sources: &'a dyn Sources, search: &[String], budget: Budget) -> Box<dyn Session + 'a>;
+    fn session<'a>(
+        &self,
+        sources: &'a dyn Sources,
+        search: &[String],
+        budget: Budget,
+    ) -> Box<dyn Session + 'a>;
 }
 
 /// A program being run. After a [`Fault::Stopped`] the session is spent: [`Session::reset`] starts it afresh.

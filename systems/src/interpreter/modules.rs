@@ -11,6 +11,12 @@ pub trait Sources {
     fn is_dir(&self, path: &str) -> bool;
 }
 
+/// The path of the `pytest` module that a project without one gets.
+pub(super) const PYTEST_PATH: &str = "<pytest>";
+
+/// Its source: `raises`, `approx`, `skip`, `fail` and the marks `skip`, `skipif` and `parametrize` (as one test).
+pub(super) const PYTEST_SOURCE: &[u8] = include_bytes!("pytest.py");
+
 /// The file or directory that a dotted module name names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
@@ -34,7 +40,8 @@ pub(super) fn find(sources: &dyn Sources, search: &[String], name: &str) -> Opti
     if name.is_empty() || name.split('.').any(str::is_empty) {
         return None;
     }
-    search.iter().find_map(|directory| find_in(sources, directory, name))
+    let found = search.iter().find_map(|directory| find_in(sources, directory, name));
+    found.or_else(|| (name == "pytest").then(|| Found::File(PYTEST_PATH.to_owned())))
 }
 
 /// Finds `name` below one directory.
@@ -55,11 +62,7 @@ pub(super) fn find_in(sources: &dyn Sources, directory: &str, name: &str) -> Opt
 
 /// `directory/name`, or `name` at the root.
 pub(super) fn join(directory: &str, name: &str) -> String {
-    if directory.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{directory}/{name}")
-    }
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
 /// The directory of `path`; `""` is the root.

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 
 use ::monty::MontyRepl;
 use monty_types::{
-    BASELINE_MEMORY, CompileOptions, ExcType, LIVE_MEMORY, MontyException, MontyObject, PrintWriter, PrintWriterCallback,
-    ResourceLimits, ResourceTracker,
+    BASELINE_MEMORY, CompileOptions, ExcType, LIVE_MEMORY, MontyException, MontyObject, PrintWriter,
+    PrintWriterCallback, ResourceLimits, ResourceTracker,
 };
 
 use super::linker::Program;
@@ -26,7 +26,12 @@ use super::{Budget, Fault, Frame, Interpreter, Raised, Session, Sources, Stop};
 pub struct Monty;
 
 impl Interpreter for Monty {
-    fn session<'a>(&self, sources: &'a dyn Sources, search: &[String], budget: Budget) -> Box<dyn Session + 'a> {
+    fn session<'a>(
+        &self,
+        sources: &'a dyn Sources,
+        search: &[String],
+        budget: Budget,
+    ) -> Box<dyn Session + 'a> {
         Box::new(LinkedSession::new(sources, search, budget))
     }
 }
@@ -127,8 +132,11 @@ impl Vm {
             self.inputs.push(input);
         }
         repl.tracker_mut().set_max_duration(self.budget.wall);
-        let mut meter =
-            Meter { fuel: self.budget.fuel, output: &mut self.output, output_bytes_max: self.budget.output_bytes };
+        let mut meter = Meter {
+            fuel: self.budget.fuel,
+            output: &mut self.output,
+            output_bytes_max: self.budget.output_bytes,
+        };
         let result = catch_unwind(AssertUnwindSafe(|| run(&mut repl, PrintWriter::Callback(&mut meter))));
         let fault = match result {
             Ok(Ok(value)) => {
@@ -151,7 +159,9 @@ impl Vm {
     fn fault_of(&self, exception: &MontyException, tracker: &ResourceTracker) -> Fault {
         let message = exception.message().unwrap_or("");
         match exception.exc_type() {
-            ExcType::TimeoutError if tracker.elapsed() > self.budget.wall => return Fault::Stopped(Stop::Watchdog),
+            ExcType::TimeoutError if tracker.elapsed() > self.budget.wall => {
+                return Fault::Stopped(Stop::Watchdog);
+            }
             ExcType::MemoryError if message.starts_with("memory limit exceeded: ") => {
                 return Fault::Stopped(Stop::OutOfMemory);
             }
@@ -167,7 +177,8 @@ impl Vm {
 
     /// The frame in terms of the sources; none for code that is no file's.
     fn frame_of(&self, frame: &monty_types::StackFrame) -> Option<Frame> {
-        let number = frame.filename.strip_prefix("<python-input-")?.strip_suffix('>')?.parse::<usize>().ok()?;
+        let number =
+            frame.filename.strip_prefix("<python-input-")?.strip_suffix('>')?.parse::<usize>().ok()?;
         let input = self.inputs.get(number)?.as_ref()?;
         Some(Frame {
             path: input.path.clone(),

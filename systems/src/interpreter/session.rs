@@ -1,6 +1,8 @@
 //! A session: modules loaded depth-first through the linker into one virtual machine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use monty_types::MontyObject;
@@ -64,7 +66,11 @@ impl<'a> LinkedSession<'a> {
             self.states.insert(number, State::Directory);
             return Ok(number);
         };
-        let bytes = self.sources.read(path).map(std::borrow::Cow::into_owned).unwrap_or_default();
+        let sources = self.sources;
+        let bytes = match sources.read(path) {
+            None if path == modules::PYTEST_PATH => Cow::Borrowed(modules::PYTEST_SOURCE),
+            bytes => bytes.unwrap_or_default(),
+        };
         self.load_new(number, &bytes, path).map(|()| number)
     }
 
@@ -90,30 +96,25 @@ impl<'a> LinkedSession<'a> {
 
     fn load_program(&mut self, number: usize, bytes: &[u8], path: &str) -> Result<Rc<Program>, Fault> {
         let mut program = Program::parse(bytes, path)?;
-        let mut imports = std::mem::take(&mut program.imports);
-        for import in &mut imports {
+        for import in &mut program.imports {
             self.classify(import, path);
         }
-        program.imports = imports.clone();
+        let mut imports = program.imports.clone();
         program.bind();
         self.registry.claim(number, &program);
         self.registry.note_foreign(number, &program);
-        let unresolved = Rc::new(program);
+        let program = Rc::new(program);
         for import in &mut imports {
-            self.states.insert(number, State::Loading(Rc::clone(&unresolved), import.start()));
+            self.states.insert(number, State::Loading(Rc::clone(&program), import.start()));
             self.resolve(import, path)?;
             if is_top(import) {
                 self.registry.import(number, &linker::bindings(import));
             }
         }
-        self.states.remove(&number);
-        let mut program = Rc::try_unwrap(unresolved).unwrap_or_else(|_| unreachable_program());
-        program.imports = imports;
-        let (code, helpers) = program.link(&self.registry, number);
+        let (code, helpers) = program.link(&self.registry, number, &imports);
         if helpers {
             self.feed_prelude()?;
         }
-        let program = Rc::new(program);
         self.vm.feed(&code, path, &program)?;
         Ok(program)
     }
@@ -197,22 +198,33 @@ impl<'a> LinkedSession<'a> {
         }
     }
 
-    fn resolve_names(&mut self, number: usize, found: &Found, names: &[linker::NameAlias], top: bool) -> Result<FromResult, Fault> {
+    fn resolve_names(
+        &mut self,
+        number: usize,
+        found: &Found,
+        names: &[linker::NameAlias],
+        top: bool,
+    ) -> Result<FromResult, Fault> {
         let mut bindings = Vec::new();
         for alias in names {
             if alias.name == "*" {
-                let public = self.registry.module(number).names.iter().filter(|(name, _)| !name.starts_with('_'));
+                let public =
+                    self.registry.module(number).names.iter().filter(|(name, _)| !name.starts_with('_'));
                 bindings.extend(public.map(|(name, target)| (name.clone(), target.clone())));
                 continue;
             }
             if let Some(target) = self.attribute(number, found, &alias.name)? {
-                if top && !self.is_bound_now(number, &alias.name) {
+                let is_name = matches!(target, Target::Symbol(_));
+                if top && is_name && !self.is_bound_now(number, &alias.name) {
                     return Ok(FromResult::Raise(self.partial_message(number, &alias.name)));
                 }
                 bindings.push((alias.binding.clone(), target));
             } else {
                 let module = self.registry.module(number);
-                return Ok(FromResult::Raise(format!("cannot import name '{}' from '{}' ({})", alias.name, module.name, module.path)));
+                return Ok(FromResult::Raise(format!(
+                    "cannot import name '{}' from '{}' ({})",
+                    alias.name, module.name, module.path
+                )));
             }
         }
         Ok(FromResult::Bind(bindings))
@@ -269,12 +281,6 @@ impl<'a> LinkedSession<'a> {
     }
 }
 
-/// No other owner of a program outlives its loading: the state that shared it was removed.
-#[expect(clippy::unreachable, reason = "the loading state held the only other reference")]
-fn unreachable_program() -> Program {
-    unreachable!("a loading program is shared")
-}
-
 fn is_top(import: &Import) -> bool {
     match import {
         Import::Module { top, .. } | Import::From { top, .. } => *top,
@@ -291,7 +297,10 @@ impl Session for LinkedSession<'_> {
 
     fn load(&mut self, path: &str) -> Result<(), Fault> {
         if self.sources.read(path).is_none() {
-            return Err(Fault::raised("FileNotFoundError", format!("[Errno 2] No such file or directory: '{path}'")));
+            return Err(Fault::raised(
+                "FileNotFoundError",
+                format!("[Errno 2] No such file or directory: '{path}'"),
+            ));
         }
         self.load_found(&Found::File(path.to_owned()), &dotted(path)).map(drop)
     }
@@ -318,7 +327,9 @@ impl Session for LinkedSession<'_> {
 
     fn evaluate(&mut self, path: Option<&str>, expression: &str) -> Result<String, Fault> {
         let number = match path {
-            Some(path) => Some(self.program(path).map(|(number, _)| number).ok_or(Fault::Stopped(Stop::Aborted))?),
+            Some(path) => {
+                Some(self.program(path).map(|(number, _)| number).ok_or(Fault::Stopped(Stop::Aborted))?)
+            }
             None => None,
         };
         let (code, helpers) = linker::link_expression(&self.registry, number, expression)?;
@@ -358,7 +369,10 @@ fn python_string(text: &str) -> String {
         match c {
             '\'' | '\\' => literal.extend(['\\', c]),
             ' '..='~' => literal.push(c),
-            _ => literal.push_str(&format!("\\U{:08x}", c as u32)),
+            // Writing to a string cannot fail.
+            _ => {
+                write!(literal, "\\U{:08x}", c as u32).ok();
+            }
         }
     }
     literal.push('\'');

@@ -96,9 +96,14 @@ impl Corpus {
     }
 
     fn demonstration(&self, stage: usize, number: u32) -> Result<Option<Demonstration>, CorpusError> {
-        let (Some(tokenizer), Some(mix)) = (&self.tokenizer, self.scenario.stages.get(stage)) else { return Ok(None) };
-        let key =
-            StreamKey { iteration: Iteration(stage as u32), visit: Visit(number), ..StreamKey::new("demonstration") };
+        let (Some(tokenizer), Some(mix)) = (&self.tokenizer, self.scenario.stages.get(stage)) else {
+            return Ok(None);
+        };
+        let key = StreamKey {
+            iteration: Iteration(stage as u32),
+            visit: Visit(number),
+            ..StreamKey::new("demonstration")
+        };
         let mut stream = Drawn(Stream::new(self.scenario.seed, &key));
         let drill = stream.chance(mix.drills);
         let noise = Noise::draw(&mix.demonstrations, &mut stream);

@@ -46,6 +46,9 @@ pub enum PretrainError {
     Arithmetic(#[from] ArithmeticError),
 }
 
+/// Steps at the start whose weights are all named, so that a test that takes few steps has something to compare.
+const FIRST_STEPS_NAMED: u64 = 3;
+
 /// One optimiser step of pre-training.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct StepRecord {
@@ -59,7 +62,7 @@ pub struct StepRecord {
     pub tokens: u64,
     /// Mean cross-entropy of the demonstrated tokens, nats.
     pub loss: f64,
-    /// Digest of the weights after the step, where the scenario asks for one: every `digest_every` steps and at the end.
+    /// Digest of the weights after the step: after each of the first steps, every `digest_every` steps and at the end.
     pub weights: Option<Digest>,
 }
 
@@ -123,7 +126,9 @@ impl<'a> Pretraining<'a> {
             .step(&batch, &Objective::CrossEntropy, rate)
             .map_err(|error| PretrainError::Step { step, error })?;
         self.step += 1;
-        let named = self.step == steps || self.step.is_multiple_of(u64::from(self.scenario.digest_every));
+        let named = self.step <= FIRST_STEPS_NAMED
+            || self.step == steps
+            || self.step.is_multiple_of(u64::from(self.scenario.digest_every));
         Ok(Some(StepRecord {
             step,
             steps,
@@ -132,6 +137,12 @@ impl<'a> Pretraining<'a> {
             loss: report.loss,
             weights: named.then(|| Digest(self.trainer.weights().digest())),
         }))
+    }
+
+    /// The weights as they are.
+    #[must_use]
+    pub fn weights(&self) -> &Weights {
+        self.trainer.weights()
     }
 
     /// What was made so far.

@@ -39,7 +39,10 @@ impl Assignment {
             Purpose::Evaluation => "evaluation tokens",
         };
         let (iteration, visit, member) = (self.iteration, self.visit, self.member);
-        Stream::new(seed, &StreamKey { purpose, iteration, content: self.subject.digest, visit, member, turn })
+        Stream::new(
+            seed,
+            &StreamKey { purpose, iteration, content: self.subject.digest, visit, member, turn },
+        )
     }
 }
 
@@ -77,7 +80,8 @@ impl Played {
 
     /// Puts the trajectory into a decision.
     pub fn record(self, ids: &mut Ids, decision: &mut Decision) {
-        let Assignment { subject, purpose, iteration, version, visit, member, temperature: _ } = self.assignment;
+        let Assignment { subject, purpose, iteration, version, visit, member, temperature: _ } =
+            self.assignment;
         decision.draws.add(self.draws);
         let patch = decision.bulk(self.patch);
         decision.push(Event::TrajectoryFinished(TrajectoryFinishedV1 {

@@ -36,8 +36,10 @@ pub(super) fn run(
         if busy.is_empty() {
             return Ok(done);
         }
-        let work: Vec<(usize, &[u32])> =
-            busy.iter().filter_map(|&slot| live[slot].as_ref().map(|(_, episode)| (slot, episode.unfed()))).collect();
+        let work: Vec<(usize, &[u32])> = busy
+            .iter()
+            .filter_map(|&slot| live[slot].as_ref().map(|(_, episode)| (slot, episode.unfed())))
+            .collect();
         let logits = decoder.extend(&work)?;
         players.meter.sampled(busy.len());
         for (row, slot) in logits.rows().zip(busy) {

@@ -44,7 +44,8 @@ impl<'a> Live<'a> {
     /// Opens the episode: its history is the prompt. A prompt that fills the context is an episode of no turns.
     pub(super) fn open(players: &'a Players, assignment: &'a Assignment) -> Result<Opened<'a>, PlayError> {
         let subject = &assignment.subject;
-        let episode = players.harness.begin(&TaskView { statement: &subject.statement, tree: &subject.snapshot });
+        let episode =
+            players.harness.begin(&TaskView { statement: &subject.statement, tree: &subject.snapshot });
         let tokens = players.tokenizer.encode_pieces(&episode.opening())?;
         let allowance = players.budget.allowance(tokens.len());
         let mut live = Self {

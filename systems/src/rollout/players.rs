@@ -107,7 +107,8 @@ impl Players {
         let mut played: Vec<(usize, Played)> = Vec::with_capacity(assignments.len());
         for (version, indices) in by_version {
             let policy = self.shelf.policy(weights(world.progress(), world, version)?, blobs)?;
-            let batch: Vec<(usize, &Assignment)> = indices.into_iter().map(|index| (index, &assignments[index])).collect();
+            let batch: Vec<(usize, &Assignment)> =
+                indices.into_iter().map(|index| (index, &assignments[index])).collect();
             played.extend(self.play_batch(policy.as_ref(), &batch).context("playing episodes")?);
         }
         played.sort_unstable_by_key(|(index, _)| *index);
@@ -152,7 +153,10 @@ impl Players {
         }
         let results: Vec<_> = std::thread::scope(|scope| {
             let lanes: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
-            lanes.into_iter().map(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+            lanes
+                .into_iter()
+                .map(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
         });
         results.into_iter().try_fold(Vec::new(), |mut all, played| {
             all.extend(played?);
@@ -170,6 +174,8 @@ fn weights(
     let policy = progress.versions.get(version.0 as usize).and_then(|&id| world.policy(id));
     let Iteration(iteration) = progress.iteration;
     policy.map(|policy| policy.weights).ok_or_else(|| {
-        DecideError::new(format!("iteration {iteration} has no policy version {version}: was its publication lost?"))
+        DecideError::new(format!(
+            "iteration {iteration} has no policy version {version}: was its publication lost?"
+        ))
     })
 }

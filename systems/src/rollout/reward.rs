@@ -21,6 +21,7 @@ pub fn shaped_reward(recipe: &Scenario, iteration: u32, exit: Exit, raw: f32, sa
     if exit != Exit::Final || raw < 1.0 || !length.applies(iteration) {
         return raw;
     }
-    let penalty = LengthPenalty { alpha: f64::from(length.alpha), free_tokens: u64::from(length.free_tokens) };
+    let penalty =
+        LengthPenalty { alpha: f64::from(length.alpha), free_tokens: u64::from(length.free_tokens) };
     penalty.success_reward(u64::from(sampled)) as f32
 }

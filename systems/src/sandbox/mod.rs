@@ -92,7 +92,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in order.
-    pub const ALL: [Self; 5] = [Self::Completed, Self::OutOfFuel, Self::OutOfMemory, Self::Watchdog, Self::Aborted];
+    pub const ALL: [Self; 5] =
+        [Self::Completed, Self::OutOfFuel, Self::OutOfMemory, Self::Watchdog, Self::Aborted];
 
     /// The line that tells the one who asked; empty for [`Verdict::Completed`].
     pub fn text(self) -> &'static str {

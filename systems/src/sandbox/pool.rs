@@ -9,7 +9,7 @@ use std::time::Duration;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use tadpole_scenarios::repository::Tree;
 
-use super::memory::Evaluator;
+use super::memory::{answer, thread};
 use super::wire::{self, Answer, read_frame, write_frame};
 use super::{BashOutcome, Limits, Sandbox, SandboxError, TestReport, TestStatus, Verdict};
 use crate::meter::Meter;
@@ -279,10 +279,9 @@ impl Local {
     fn start() -> io::Result<Self> {
         let (requests, inbox) = bounded::<Vec<u8>>(1);
         let (outbox, bodies) = bounded(1);
-        Evaluator::thread("sandbox").spawn(move || {
-            let mut evaluator = Evaluator::new();
+        thread("sandbox").spawn(move || {
             for body in inbox {
-                let Ok(answer) = evaluator.answer(&body) else { return };
+                let Ok(answer) = answer(&body) else { return };
                 if outbox.send(answer).is_err() {
                     return;
                 }

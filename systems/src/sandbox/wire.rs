@@ -98,7 +98,12 @@ pub(super) fn test_request(tree: &Tree, files: &[String], limits: &Limits) -> Ve
 }
 
 /// The bytes of [`Request::Evaluate`].
-pub(super) fn evaluate_request(tree: &Tree, module: &str, expressions: &[String], limits: &Limits) -> Vec<u8> {
+pub(super) fn evaluate_request(
+    tree: &Tree,
+    module: &str,
+    expressions: &[String],
+    limits: &Limits,
+) -> Vec<u8> {
     let mut writer = Writer::request(2, tree, limits);
     writer.text(module);
     writer.texts(expressions);
@@ -346,6 +351,7 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 mod tests {
     use super::*;
 
@@ -361,7 +367,10 @@ mod tests {
         let bytes = bash_request(&tree(), "ls", &limits);
         assert_eq!(Request::decode(&bytes).unwrap(), Request::Bash(tree(), "ls".into(), limits.clone()));
         let bytes = test_request(&tree(), &["t.py".into()], &limits);
-        assert_eq!(Request::decode(&bytes).unwrap(), Request::Test(tree(), vec!["t.py".into()], limits.clone()));
+        assert_eq!(
+            Request::decode(&bytes).unwrap(),
+            Request::Test(tree(), vec!["t.py".into()], limits.clone())
+        );
         let report = TestReport {
             tests: vec![
                 ("t::a".into(), TestStatus::Passed),
@@ -379,7 +388,11 @@ mod tests {
             ran_tests: Some(report.clone()),
             verdict: Verdict::Aborted,
         };
-        for answer in [Answer::Bash(outcome), Answer::Test(report), Answer::Evaluate(vec![Ok("1".into()), Err("e".into())])] {
+        for answer in [
+            Answer::Bash(outcome),
+            Answer::Test(report),
+            Answer::Evaluate(vec![Ok("1".into()), Err("e".into())]),
+        ] {
             let mut pipe = Vec::new();
             write_frame(&mut pipe, &answer.encode()).unwrap();
             let body = read_frame(&mut pipe.as_slice()).unwrap().unwrap();

@@ -56,7 +56,8 @@ impl Witness {
     }
 
     fn serve(&self, request: &[u8], answer: impl FnOnce() -> Vec<u8>) -> Result<Answer, SandboxError> {
-        let served = self.effects.serve(KIND, request, || Ok::<_, SandboxError>(answer())).map_err(record_error)?;
+        let served =
+            self.effects.serve(KIND, request, || Ok::<_, SandboxError>(answer())).map_err(record_error)?;
         self.lock().insert(request.to_vec(), served.event);
         Answer::decode(&served.bytes)
     }
@@ -76,7 +77,8 @@ fn depends_on_machine(answer: &Answer) -> bool {
         Answer::Bash(outcome) => machine(outcome.verdict),
         Answer::Test(report) => machine(report.verdict),
         Answer::Evaluate(values) => {
-            let stopped = |text: &String| [Verdict::Watchdog, Verdict::Aborted].iter().any(|it| it.text() == text);
+            let stopped =
+                |text: &String| [Verdict::Watchdog, Verdict::Aborted].iter().any(|it| it.text() == text);
             values.iter().any(|value| value.as_ref().is_err_and(stopped))
         }
     }
@@ -107,7 +109,8 @@ impl Sandbox for Witness {
         limits: &Limits,
     ) -> Result<Vec<Result<String, String>>, SandboxError> {
         let request = wire::evaluate_request(tree, module, expressions, limits);
-        let ask = |sandbox: &dyn Sandbox| sandbox.evaluate(tree, module, expressions, limits).map(Answer::Evaluate);
+        let ask =
+            |sandbox: &dyn Sandbox| sandbox.evaluate(tree, module, expressions, limits).map(Answer::Evaluate);
         match self.watched(&request, ask)? {
             Answer::Evaluate(values) => Ok(values),
             _ => Err(SandboxError::Protocol("a recorded answer is to another question")),

@@ -10,15 +10,15 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::memory::Evaluator;
+use super::memory::{answer, start_counting, thread};
 use super::wire::{put_cost, read_frame, write_frame};
 use crate::meter::process_cpu;
 
 /// Serves requests until standard input closes. The binary should have installed [`super::memory::Counting`].
 pub fn main() -> ExitCode {
-    super::memory::start_counting();
+    start_counting();
     let (sender, receiver) = crossbeam::channel::bounded::<Vec<u8>>(1);
-    let evaluation = Evaluator::thread("evaluation").spawn(move || evaluate_all(&receiver));
+    let evaluation = thread("evaluation").spawn(move || evaluate_all(&receiver));
     if evaluation.is_err() {
         return ExitCode::FAILURE;
     }
@@ -33,10 +33,9 @@ pub fn main() -> ExitCode {
 }
 
 fn evaluate_all(requests: &crossbeam::channel::Receiver<Vec<u8>>) {
-    let mut evaluator = Evaluator::new();
     let mut spent = Duration::ZERO;
     for body in requests {
-        let Ok(mut answer) = evaluator.answer(&body) else { std::process::exit(1) };
+        let Ok(mut answer) = answer(&body) else { std::process::exit(1) };
         let now = process_cpu();
         put_cost(&mut answer, now.saturating_sub(spent));
         spent = now;

@@ -4,7 +4,8 @@
 //! the same tokens in a file and in the arguments of a call. Digits stand alone.
 
 /// The split as a regular expression, for `tokenizer.json`.
-pub(super) const PATTERN: &str = r"(?:\\n|\n) *|\\.?| {2,}|[0-9]| ?[A-Za-z_]+| ?[^ \n\\A-Za-z0-9_]+| ";
+pub(super) const PATTERN: &str =
+    r"(?:\\n|\n) *|\\.?| {2,}|[0-9]|[ _]?[A-Za-z]+| ?[^ \n\\A-Za-z0-9_]+(?: (?=[0-9]))?| |_";
 
 /// Words of `text`, in order; together they are `text`.
 pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
@@ -26,15 +27,20 @@ fn first_word(text: &[u8]) -> usize {
         [b'\\', rest @ ..] => 1 + character_length(rest),
         [b' ', b' ', rest @ ..] => 2 + run(rest, |byte| byte == b' '),
         [byte, ..] if byte.is_ascii_digit() => 1,
+        [b'_', rest @ ..] => 1 + run(rest, is_letter),
         [b' ', rest @ ..] => 1 + letters_or_marks(rest),
         rest => letters_or_marks(rest),
     }
 }
 
 fn letters_or_marks(text: &[u8]) -> usize {
-    match run(text, is_letter) {
-        0 => run(text, is_mark),
-        length => length,
+    match (run(text, is_letter), run(text, is_mark)) {
+        (0, 0) => 0,
+        (0, marks) => match text[marks..] {
+            [b' ', digit, ..] if digit.is_ascii_digit() => marks + 1,
+            _ => marks,
+        },
+        (letters, _) => letters,
     }
 }
 
@@ -43,11 +49,11 @@ fn run(text: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
 }
 
 fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_'
+    byte.is_ascii_alphabetic()
 }
 
 fn is_mark(byte: u8) -> bool {
-    !matches!(byte, b' ' | b'\n' | b'\\') && !byte.is_ascii_digit() && !is_letter(byte)
+    !matches!(byte, b' ' | b'\n' | b'\\' | b'_') && !byte.is_ascii_digit() && !is_letter(byte)
 }
 
 /// Bytes of the character that `text` begins with.

@@ -15,7 +15,12 @@ use crate::ids::Ids;
 
 /// Trains on the groups of the next update. Where that cannot be done honestly the update is refused, and the run ends:
 /// it would recur.
-pub fn update(world: WorldView, recipe: Res<Recipe>, learner: Res<Learner>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn update(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    learner: Res<Learner>,
+    blobs: Res<BlobReader>,
+) -> DecideResult {
     let progress = world.progress();
     let Grouped { groups, sequences, sources: _, trained_on } = group::collect(&world, progress, &recipe)?;
     let mut trainer = learner.trainer(&world, &recipe, &blobs)?;
@@ -60,6 +65,10 @@ pub fn update(world: WorldView, recipe: Res<Recipe>, learner: Res<Learner>, blob
 }
 
 fn refused(progress: &Progress, error: &ArithmeticError) -> Decision {
-    let event = UpdateRefusedV1 { iteration: progress.iteration, update: progress.updates, reason: error.to_string() };
+    let event = UpdateRefusedV1 {
+        iteration: progress.iteration,
+        update: progress.updates,
+        reason: error.to_string(),
+    };
     Decision { events: vec![Event::UpdateRefused(event)], ..Decision::default() }
 }

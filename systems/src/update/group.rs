@@ -3,8 +3,8 @@
 use tadpole_gpu::backend::{Sequence, TrainSequence};
 use tadpole_gpu::dppo::{self, Row};
 use tadpole_kernel::decide::{Context, DecideError};
-use tadpole_kernel::event::{Exit, Group, Purpose};
-use tadpole_kernel::id::{StableId, Version, Visit};
+use tadpole_kernel::event::{Exit, Group};
+use tadpole_kernel::id::{StableId, Version};
 use tadpole_kernel::world::{Progress, TaskSource, Trajectory, WorldView};
 use tadpole_scenarios::schema::{Deviation, Scenario};
 
@@ -23,18 +23,21 @@ pub(super) struct Grouped {
 }
 
 /// Collects the groups of the next update, and the advantage of each of their trajectories.
-pub(super) fn collect(world: &WorldView, progress: &Progress, recipe: &Scenario) -> Result<Grouped, DecideError> {
+pub(super) fn collect(
+    world: &WorldView,
+    progress: &Progress,
+    recipe: &Scenario,
+) -> Result<Grouped, DecideError> {
     let reuse = recipe.curriculum.train_on_calibration;
     let trained_on = if reuse { Version(0) } else { plan::playing_version(recipe, progress.updates) };
     let mut grouped = Grouped { groups: Vec::new(), sequences: Vec::new(), sources: Vec::new(), trained_on };
-    let mut tasks = plan::tasks(progress, recipe, progress.updates);
+    let mut tasks = plan::tasks(world, progress, recipe);
     tasks.sort_unstable();
     for task in tasks {
         let members: Vec<_> = if reuse {
             candidate_of(world, task).map(|it| world.played_on(it).collect()).unwrap_or_default()
         } else {
-            let wanted = Visit(progress.updates);
-            world.played_on(task).filter(|(_, it)| it.purpose == Purpose::Rollout && it.visit == wanted).collect()
+            plan::rollouts(world, progress, task).collect()
         };
         let discarded = !teach(world, task, &members, recipe, &mut grouped)?;
         let trajectories = members.iter().map(|(id, _)| *id).collect();

@@ -119,7 +119,11 @@ pub(super) fn last_version<'w>(world: &WorldView<'w>) -> Result<&'w Policy, Deci
 /// Optimiser state after the last update of any earlier iteration.
 fn previous_state(world: &WorldView<'_>) -> Option<Digest> {
     let iteration = world.progress().iteration;
-    world.policies().rev().filter(|(_, policy)| policy.iteration < iteration).find_map(|(_, policy)| policy.state)
+    world
+        .policies()
+        .rev()
+        .filter(|(_, policy)| policy.iteration < iteration)
+        .find_map(|(_, policy)| policy.state)
 }
 
 /// What a scenario says about the optimiser.

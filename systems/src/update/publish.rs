@@ -11,7 +11,12 @@ use crate::capability::Recipe;
 use crate::ids::Ids;
 
 /// Publishes what the iteration learnt; the policy it started from where its batch taught nothing.
-pub fn publish(world: WorldView, recipe: Res<Recipe>, learner: Res<Learner>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn publish(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    learner: Res<Learner>,
+    blobs: Res<BlobReader>,
+) -> DecideResult {
     let progress = world.progress();
     let mut decision = Decision::default();
     let last = last_version(&world)?;
@@ -23,6 +28,11 @@ pub fn publish(world: WorldView, recipe: Res<Recipe>, learner: Res<Learner>, blo
         None => (last.weights, 1),
     };
     let policy = Ids::after(progress).next();
-    decision.push(Event::PolicyPublished(PolicyPublishedV1 { policy, iteration: progress.iteration, weights, averaged }));
+    decision.push(Event::PolicyPublished(PolicyPublishedV1 {
+        policy,
+        iteration: progress.iteration,
+        weights,
+        averaged,
+    }));
     Ok(decision)
 }

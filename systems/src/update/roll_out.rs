@@ -15,13 +15,19 @@ use crate::rollout::{Assignment, Players};
 use crate::subject;
 
 /// Plays a group of trajectories on each task of the next update, by the version that the lag asks for.
-pub fn roll_out(world: WorldView, recipe: Res<Recipe>, players: Res<Players>, effects: Res<EffectStore>, blobs: Res<BlobReader>) -> DecideResult {
+pub fn roll_out(
+    world: WorldView,
+    recipe: Res<Recipe>,
+    players: Res<Players>,
+    effects: Res<EffectStore>,
+    blobs: Res<BlobReader>,
+) -> DecideResult {
     let (players, witness) = players.witnessed(&effects);
     let progress = world.progress();
     let update = progress.updates;
     let version = plan::playing_version(&recipe, update);
     let mut assignments = Vec::new();
-    for task in plan::tasks(progress, &recipe, update) {
+    for task in plan::to_play(&world, progress, &recipe) {
         let subject = subject::load(&world, &blobs, task)?;
         assignments.extend((0..recipe.rollout.group).map(|member| Assignment {
             subject: subject.clone(),

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use serde_json::json;
 
-use tadpole_kernel::verify::Difference;
 use tadpole_kernel::event::Direction;
 use tadpole_kernel::id::{Iteration, StableId};
 use tadpole_systems::analysis::{
@@ -15,7 +14,7 @@ use tadpole_systems::analysis::{
 use tadpole_systems::evaluation::statistics::Mean;
 
 use super::{
-    Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest, ReplayReport, RunRequest, Shown, State,
+    Difference, Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest, ReplayReport, RunRequest, Shown, State,
     Subject, VerifyReport, VerifyRequest,
 };
 use crate::failure::Failure;

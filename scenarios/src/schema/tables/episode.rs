@@ -47,12 +47,12 @@ keys! {
         style: Style = Style::Terse, Anything;
         /// How tool calls are spelled: "hermes" is JSON in `<tool_call>` tags.
         codec: Codec = Codec::Hermes, Anything;
-        /// Turns of an episode. More than 8 gained one point of solve rate at 14.
-        max_turns: u32 = 8, 1..=1_000;
+        /// Turns of an episode, the final answer included. Two bugs take eight where nothing goes wrong.
+        max_turns: u32 = 12, 1..=1_000;
         /// Tokens the policy may sample in one turn; a turn cut by this limit runs no call.
         turn_tokens: u32 = 64, 1..=1_048_576;
         /// Tokens of the whole history, prompt and observations included.
-        context: u32 = 512, 16..=1_048_576;
+        context: u32 = 768, 16..=1_048_576;
         /// Tool calls of one turn that are run; further ones are answered with an error.
         max_calls: u32 = 4, 1..=64;
         /// Characters of a Read result before it is cut. Real models get 20,000.
@@ -70,7 +70,7 @@ keys! {
         /// The sandbox: "memory" is hermetic and deterministic.
         kind: SandboxKind = SandboxKind::Memory, Anything;
         /// Python instructions, in units of 256: for loading a test file with its imports, for each test, for each script.
-        fuel: u64 = 1_000, 1..=1_000_000_000;
+        fuel: u64 = 400, 1..=1_000_000_000;
         /// Bytes that a Python program may hold. At most 8 MiB, so that no single operation on large numbers takes long.
         memory_bytes: u64 = 4_194_304, 65_536..=8_388_608;
         /// Bytes kept of a command's output, and of its errors.

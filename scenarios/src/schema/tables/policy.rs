@@ -54,6 +54,6 @@ keys! {
         /// Added to a mean square before its root is taken.
         norm_eps: f32 = 1e-6, Above(0.0, 1.0);
         /// Longest history in tokens.
-        context: u32 = 512, 16..=1_048_576;
+        context: u32 = 1_024, 16..=1_048_576;
     }
 }

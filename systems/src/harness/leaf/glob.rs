@@ -19,7 +19,7 @@ pub(super) fn glob(files: &Files, arguments: &Arguments<'_>, limit: usize) -> An
     let mut text = found[..found.len().min(limit)].join("\n");
     match found.len().checked_sub(limit) {
         _ if found.is_empty() => text.push_str("No files matched."),
-        Some(more @ 1..) => text.push_str(&format!("\n... {more} more files")),
+        Some(more @ 1..) => text = format!("{text}\n... {more} more files"),
         _ => {}
     }
     Ok(text)

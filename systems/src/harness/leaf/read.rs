@@ -17,11 +17,8 @@ pub(super) fn read(files: &Files, arguments: &Arguments<'_>, chars: usize) -> An
     if offset > lines.len() && offset > 1 {
         return Err(format!("{shown} has {}; offset {offset} is past its end", counted(lines.len(), "line")));
     }
-    let mut result = shown;
-    for (number, line) in (1..).zip(&lines).skip(offset - 1).take(limit) {
-        result.push_str(&format!("\n{number}. {line}"));
-    }
-    Ok(cut(result, chars))
+    let numbered = (1..).zip(&lines).skip(offset - 1).take(limit).map(|(number, line)| format!("\n{number}. {line}"));
+    Ok(cut(shown + &numbered.collect::<String>(), chars))
 }
 
 /// Lines of `text`. Only a line feed ends a line, and a carriage return before it belongs to it: form feeds and their like

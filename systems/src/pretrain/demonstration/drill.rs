@@ -3,18 +3,19 @@
 use tadpole_scenarios::draws::Draws;
 use tadpole_scenarios::world::{Blueprint, Mutant, Split, mutants, preference};
 
-use super::edit::edits;
-use super::expert::Playing;
-use super::mistake::mistyped;
-use super::edit::Edit;
+use super::edit::{Edit, edits};
+use super::episode::Playing;
+use super::mistake::{Mistakes, mistyped};
 use super::{DemonstrationError, Demonstrator, Noise, Script};
 
 /// Fewest and most functions of a drill.
 const FUNCTIONS: (i64, i64) = (2, 4);
-/// No module of a drill is read in part.
-const WHOLE: usize = usize::MAX;
+/// How often the module is shown with line numbers.
+const NUMBERED: f64 = 0.2;
+/// How a drill is asked for.
+const STATEMENTS: [&str; 3] = ["Every function of FILE has a bug.", "Please mend all of FILE.", "FILE is full of bugs."];
 
-/// Plays a drill.
+/// Plays a drill. `None` where the episode ends before it is done.
 pub(super) fn play(
     demonstrator: &Demonstrator,
     noise: &Noise,
@@ -22,8 +23,7 @@ pub(super) fn play(
 ) -> Result<Option<Script>, DemonstrationError> {
     let functions = draws.between(FUNCTIONS.0, FUNCTIONS.1) as u32;
     let (seed, split) = (draws.next_u64(), Split::Train);
-    let blueprint =
-        Blueprint { seed, split, stratum: String::new(), level: 0, functions, modules: 1, bugs: 1 };
+    let blueprint = Blueprint { seed, split, stratum: String::new(), level: 0, functions, modules: 1, bugs: 1 };
     let project = blueprint.project(&demonstrator.spec)?;
     let mut changed: Vec<(usize, Mutant)> = Vec::new();
     for (index, function) in project.functions.iter().enumerate() {
@@ -34,15 +34,26 @@ pub(super) fn play(
     let tree = project.with_sources(changed.iter().map(|(index, mutant)| (*index, mutant.source.as_str())))?;
     let Some(module) = project.modules.first() else { return Ok(None) };
     let path = format!("{module}.py");
-    let openings = ["Every function of FILE has a bug.", "Mend all functions in FILE.", "FILE is full of bugs."];
-    let statement = openings[draws.index(openings.len())].replace("FILE", &path);
+    let statement = STATEMENTS[draws.index(STATEMENTS.len())].replace("FILE", &path);
+    let mut mistakes = Mistakes::draw(noise, draws);
     let mut playing = Playing::open(demonstrator, &statement, &tree);
-    playing.read(&path, 0, WHOLE)?;
-    for edit in edits(&playing.source(&path), project.tree.text(&path).unwrap_or_default()) {
-        if draws.chance(noise.typo) {
+    if draws.chance(NUMBERED) {
+        playing.read(&path)?;
+    } else {
+        playing.bash(&format!("cat {path}"))?;
+    }
+    let gold = project.tree.text(&path).unwrap_or_default();
+    let planned = edits(playing.source(&path), gold);
+    let mistaken = draws.index(planned.len());
+    for place in 0..planned.len() {
+        // An edit may make another one's text ambiguous, so each is planned when its turn comes.
+        let Some(edit) = edits(playing.source(&path), gold).into_iter().next() else { break };
+        if place == mistaken && std::mem::take(&mut mistakes.typo) {
             playing.edit(&path, &Edit { old: mistyped(&edit.old, draws), ..edit.clone() })?;
         }
-        playing.edit(&path, &edit)?;
+        if !playing.edit(&path, &edit)? {
+            return Ok(None);
+        }
     }
-    playing.answer("Done.")
+    playing.answer("Done.", &project.tree)
 }

@@ -11,6 +11,24 @@ pub(super) struct Edit {
     pub(super) line: usize,
 }
 
+impl Edit {
+    /// What takes it back.
+    pub(super) fn reversed(&self) -> Self {
+        Self { old: self.new.clone(), new: self.old.clone(), line: self.line }
+    }
+
+    /// The last line that it touches, from 0.
+    pub(super) fn line_last(&self) -> usize {
+        self.line + self.old.matches('\n').count()
+    }
+}
+
+/// Name of the function that holds `line` (from 0) of a source.
+pub(super) fn function_around(source: &str, line: usize) -> Option<&str> {
+    let lines: Vec<&str> = source.lines().take(line + 1).collect();
+    lines.into_iter().rev().find_map(|line| line.strip_prefix("def ")?.split('(').next())
+}
+
 /// The edits that turn `now` into `gold`, from the top. Each is made of whole lines less their first indentation, with as many
 /// lines in front as it takes to be unique in `now`.
 pub(super) fn edits(now: &str, gold: &str) -> Vec<Edit> {

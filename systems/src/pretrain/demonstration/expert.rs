@@ -1,204 +1,189 @@
-//! The expert on a task: look, read, edit, test, answer.
+//! The expert on a task: find a fault, look at it, edit, test, answer.
+//!
+//! It finds a fault only as a person could: by a function or file that the statement names, or by the first test that
+//! fails. What the right line is, it knows from gold.
+
+use std::collections::BTreeSet;
 
 use tadpole_scenarios::draws::Draws;
-use tadpole_scenarios::repository::Tree;
 
-use super::edit::{Edit, edits};
-use super::mistake::{bad_path, mistyped, wrong_edit};
+use super::edit::{Edit, edits, function_around};
+use super::episode::{Playing, Tested};
+use super::mistake::{Mistakes, bad_path, mistyped, wrong_edit};
 use super::{DemonstrationError, Demonstrator, Noise, Script};
-use crate::codec::{Piece, ToolCall};
 use crate::generator::Made;
-use crate::harness::{Episode, ModelOutput, TaskView, TurnOutcome};
 
-/// How often an expert whose statement names the file runs the tests first all the same.
-const TESTS_FIRST: f64 = 0.2;
-/// How often an expert that made no mistake runs the tests after its edits.
-const TESTS_LAST: f64 = 0.5;
-/// Lines that a partial read shows.
-const WINDOW: usize = 9;
+/// How often an expert that knows where to look runs the tests first all the same.
+const TESTS_FIRST: f64 = 0.15;
+/// How often an expert whose edits were all right the first time runs the tests after them.
+const TESTS_LAST: f64 = 0.75;
+/// Bytes of a file that is short enough to be shown whole.
+const SHORT: usize = 460;
+/// How often a short file is looked at as a whole.
+const WHOLE: f64 = 0.35;
+/// Of these, how often with line numbers.
+const NUMBERED: f64 = 0.4;
+/// How often a wrong path makes the expert list the files before it tries again.
+const LISTS: f64 = 0.5;
 
-/// An episode being played.
-pub(super) struct Playing<'a> {
-    demonstrator: &'a Demonstrator,
-    episode: Box<dyn Episode>,
-    script: Script,
-    over: bool,
+/// A fault that is still there.
+struct Fault {
+    path: String,
+    function: String,
+    edit: Edit,
 }
 
-impl<'a> Playing<'a> {
-    pub(super) fn open(demonstrator: &'a Demonstrator, statement: &str, tree: &Tree) -> Self {
-        let episode = demonstrator.harness.begin(&TaskView { statement, tree });
-        let mut script = Script::default();
-        script.shown(episode.opening());
-        Self { demonstrator, episode, script, over: false }
-    }
-
-    /// Takes a turn of one call; its result. After the episode is over nothing is taken.
-    pub(super) fn call(&mut self, call: ToolCall) -> Result<String, DemonstrationError> {
-        self.turn("", &[call])
-    }
-
-    /// Answers, which ends the episode.
-    pub(super) fn answer(mut self, text: &str) -> Result<Option<Script>, DemonstrationError> {
-        if self.over {
-            return Ok(None);
-        }
-        self.turn(text, &[])?;
-        Ok(Some(self.script))
-    }
-
-    fn turn(&mut self, content: &str, calls: &[ToolCall]) -> Result<String, DemonstrationError> {
-        if self.over {
-            return Ok(String::new());
-        }
-        let codec = &self.demonstrator.codec;
-        let mut written = codec.turn(content, calls);
-        let text: String = crate::codec::spelled(&written);
-        written.push(Piece::Template(codec.end_of_turn().to_owned()));
-        self.script.written(written);
-        match self.episode.turn(&ModelOutput::stopped(text), self.demonstrator.judge.sandbox.as_ref())? {
-            TurnOutcome::Done(_) => {
-                self.over = true;
-                Ok(String::new())
-            }
-            TurnOutcome::Continue { observations, prompt } => {
-                self.script.shown(prompt);
-                Ok(observations.join("\n"))
-            }
-        }
-    }
-
-    pub(super) fn source(&self, path: &str) -> String {
-        self.episode.tree().text(path).unwrap_or_default().to_owned()
-    }
-
-    pub(super) fn edit(&mut self, path: &str, edit: &Edit) -> Result<String, DemonstrationError> {
-        let arguments = [("file_path", path), ("old_string", &edit.old), ("new_string", &edit.new)];
-        self.call(ToolCall::new("Edit", &arguments))
-    }
-
-    pub(super) fn bash(&mut self, command: &str) -> Result<String, DemonstrationError> {
-        self.call(ToolCall::new("Bash", &[("command", command)]))
-    }
-
-    /// Reads a file; where it is long, the lines from a little before `line`.
-    pub(super) fn read(&mut self, path: &str, line: usize, long: usize) -> Result<String, DemonstrationError> {
-        let mut call = ToolCall::new("Read", &[("file_path", path)]);
-        if self.source(path).len() > long {
-            call.arguments.insert("offset".to_owned(), line.max(1).into());
-            call.arguments.insert("limit".to_owned(), WINDOW.into());
-        }
-        self.call(call)
-    }
-}
-
-/// Files of more bytes are read in part.
-const LONG: usize = 560;
-
-/// Plays a task.
+/// Plays a task. `None` where the expert cannot find a fault, or the episode ends before it is done.
 pub(super) fn play(
     demonstrator: &Demonstrator,
     made: &Made,
     noise: &Noise,
     draws: &mut dyn Draws,
 ) -> Result<Option<Script>, DemonstrationError> {
-    let mut playing = Playing::open(demonstrator, &made.statement, &made.snapshot);
-    let paths: Vec<String> = made.gold.paths().map(str::to_owned).collect();
-    let mut mistaken = false;
-    for (place, path) in paths.iter().enumerate() {
-        let gold = made.gold.text(path).unwrap_or_default();
-        mistaken |= mend(&mut playing, made, (path, place), gold, noise, draws)?;
-    }
-    if mistaken || draws.chance(TESTS_LAST) {
-        playing.bash("pytest")?;
-    }
-    playing.answer("Done.")
-}
-
-/// Mends one file. Whether the expert made a mistake on the way that only tests show.
-fn mend(
-    playing: &mut Playing<'_>,
-    made: &Made,
-    (path, place): (&str, usize),
-    gold: &str,
-    noise: &Noise,
-    draws: &mut dyn Draws,
-) -> Result<bool, DemonstrationError> {
-    let planned = edits(&playing.source(path), gold);
-    let Some(first) = planned.first() else { return Ok(false) };
-    let (function, line) = function_around(&playing.source(path), first.line);
-    let named = made.statement.contains(path);
-    if place == 0 && (!named || draws.chance(TESTS_FIRST)) {
-        if !named && made.statement.contains(function.as_str()) && draws.chance(0.5) {
-            playing.bash(&format!("grep -n {function} *.py"))?;
-        } else {
-            playing.bash("pytest")?;
+    let playing = Playing::open(demonstrator, &made.statement, &made.snapshot);
+    let mistakes = Mistakes::draw(noise, draws);
+    let mut expert = Expert { playing, made, mistakes, tested: None, looked: BTreeSet::new(), blundered: false };
+    while let Some(first) = expert.faults().into_iter().next() {
+        let Some(fault) = expert.locate(first, draws)? else { return Ok(None) };
+        expert.look(&fault, draws)?;
+        if !expert.mend(fault, draws)? {
+            return Ok(None);
         }
     }
-    if draws.chance(noise.bad_path) {
-        let path = bad_path(path, draws);
-        playing.call(ToolCall::new("Read", &[("file_path", &path)]))?;
+    let checks = expert.blundered || draws.chance(TESTS_LAST);
+    if checks && expert.playing.test()? != Tested::Passed {
+        return Ok(None);
     }
-    if playing.source(path).len() > LONG {
-        playing.bash(&format!("grep -n {function} {path}"))?;
-    }
-    playing.read(path, line + 1, LONG)?;
-    let mut mistaken = false;
-    for (index, edit) in planned.iter().enumerate() {
-        if index > 0 && playing.source(path).len() > LONG {
-            let (_, line) = function_around(&playing.source(path), edit.line);
-            playing.read(path, line + 1, LONG)?;
+    expert.playing.answer("Done.", &made.snapshot.overlaid(&made.gold))
+}
+
+struct Expert<'a> {
+    playing: Playing<'a>,
+    made: &'a Made,
+    /// Mistakes still to be made.
+    mistakes: Mistakes,
+    /// What the tests showed, if nothing changed since.
+    tested: Option<Tested>,
+    /// Functions looked at.
+    looked: BTreeSet<String>,
+    /// Whether an edit was wrong.
+    blundered: bool,
+}
+
+impl Expert<'_> {
+    /// The faults that are still there, those first that the statement names first.
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for path in self.made.gold.paths() {
+            let now = self.playing.source(path);
+            for edit in edits(now, self.made.gold.text(path).unwrap_or_default()) {
+                let function = function_around(now, edit.line_last()).unwrap_or_default().to_owned();
+                faults.push(Fault { path: path.to_owned(), function, edit });
+            }
         }
-        mistaken |= apply(playing, path, edit, noise, draws)?;
+        faults.sort_by_key(|fault| self.made.statement.find(&fault.function).unwrap_or(usize::MAX));
+        faults
     }
-    Ok(mistaken)
+
+    fn is_named(&self, name: &str) -> bool {
+        self.made.statement.contains(name)
+    }
+
+    /// The fault that the expert finds next; `first` is the one that the statement says most of.
+    fn locate(&mut self, first: Fault, draws: &mut dyn Draws) -> Result<Option<Fault>, DemonstrationError> {
+        let named = self.is_named(&first.function);
+        let by_eye = self.is_named(&first.path) && self.is_short(&first.path) && draws.chance(WHOLE);
+        if self.tested.is_none() && (!(named || by_eye) || draws.chance(TESTS_FIRST)) {
+            self.tested = Some(self.playing.test()?);
+        }
+        if let Some(Tested::Failed { function }) = &self.tested {
+            let shown = self.faults().into_iter().find(|fault| fault.function == *function);
+            return Ok(shown.or(named.then_some(first)));
+        }
+        Ok((named || by_eye).then_some(first))
+    }
+
+    fn is_short(&self, path: &str) -> bool {
+        self.playing.source(path).len() <= SHORT
+    }
+
+    /// Looks at the function of a fault, unless it was looked at before.
+    fn look(&mut self, fault: &Fault, draws: &mut dyn Draws) -> Result<(), DemonstrationError> {
+        let Fault { path, function, .. } = fault;
+        if self.looked.contains(function) {
+            return Ok(());
+        }
+        let path_known = self.is_named(path) || matches!(self.tested, Some(Tested::Failed { .. }));
+        if !path_known {
+            self.playing.bash(&format!("grep -l 'def {function}' *.py"))?;
+        }
+        // Who does not know the function has to see the whole file.
+        let function_known = self.is_named(function) || self.tested.is_some();
+        let view = match self.is_short(path) && (!function_known || draws.chance(WHOLE)) {
+            true if draws.chance(NUMBERED) => View::Numbered,
+            true => View::Whole,
+            false => View::Function,
+        };
+        if std::mem::take(&mut self.mistakes.bad_path) {
+            self.view(view, &bad_path(path, draws), function)?;
+            if draws.chance(LISTS) {
+                self.playing.list()?;
+            }
+        }
+        self.view(view, path, function)?;
+        match view {
+            View::Function => self.looked.extend([function.clone()]),
+            View::Whole | View::Numbered => {
+                let lines = 0..self.playing.source(path).lines().count();
+                let names = lines.filter_map(|line| function_around(self.playing.source(path), line));
+                self.looked.extend(names.map(str::to_owned).collect::<Vec<_>>());
+            }
+        }
+        Ok(())
+    }
+
+    fn view(&mut self, view: View, path: &str, function: &str) -> Result<String, DemonstrationError> {
+        match view {
+            View::Function => self.playing.bash(&format!("sed -n '/def {function}/,/^$/p' {path}")),
+            View::Whole => self.playing.bash(&format!("cat {path}")),
+            View::Numbered => self.playing.read(path),
+        }
+    }
+
+    /// Mends a fault, perhaps after mistakes. `false` where that failed, or a mistake does not show.
+    fn mend(&mut self, fault: Fault, draws: &mut dyn Draws) -> Result<bool, DemonstrationError> {
+        let Fault { path, mut edit, .. } = fault;
+        self.tested = None;
+        if std::mem::take(&mut self.mistakes.wrong_edit)
+            && let Some(idea) = wrong_edit(self.playing.source(&path), &edit, draws)?
+        {
+            self.blundered = true;
+            if !self.playing.edit(&path, &idea)? || !matches!(self.playing.test()?, Tested::Failed { .. }) {
+                return Ok(false);
+            }
+            if idea.old == edit.old {
+                edit.old = idea.new;
+            } else if !self.playing.edit(&path, &idea.reversed())? {
+                return Ok(false);
+            }
+        }
+        if std::mem::take(&mut self.mistakes.typo) {
+            self.playing.edit(&path, &Edit { old: mistyped(&edit.old, draws), ..edit.clone() })?;
+        }
+        if std::mem::take(&mut self.mistakes.no_change) {
+            self.playing.edit(&path, &Edit { new: edit.old.clone(), ..edit.clone() })?;
+        }
+        self.playing.edit(&path, &edit)
+    }
 }
 
-/// Makes one edit, perhaps after mistakes.
-fn apply(
-    playing: &mut Playing<'_>,
-    path: &str,
-    edit: &Edit,
-    noise: &Noise,
-    draws: &mut dyn Draws,
-) -> Result<bool, DemonstrationError> {
-    let mut edit = edit.clone();
-    let mut mistaken = false;
-    if draws.chance(noise.wrong_edit)
-        && let Some(idea) = wrong_edit(&playing.source(path), &edit, draws)?
-    {
-        playing.edit(path, &idea)?;
-        playing.bash("pytest")?;
-        mistaken = true;
-        edit = correction(playing, path, &idea, edit)?;
-    }
-    if draws.chance(noise.typo) {
-        playing.edit(path, &Edit { old: mistyped(&edit.old, draws), ..edit.clone() })?;
-    }
-    if draws.chance(noise.no_change) {
-        playing.edit(path, &Edit { new: edit.old.clone(), ..edit.clone() })?;
-    }
-    playing.edit(path, &edit)?;
-    Ok(mistaken)
-}
-
-/// What mends the file after `idea`: an edit of the same line, or the idea is taken back first.
-fn correction(
-    playing: &mut Playing<'_>,
-    path: &str,
-    idea: &Edit,
-    edit: Edit,
-) -> Result<Edit, DemonstrationError> {
-    if idea.old == edit.old {
-        return Ok(Edit { old: idea.new.clone(), ..edit });
-    }
-    playing.edit(path, &Edit { old: idea.new.clone(), new: idea.old.clone(), line: idea.line })?;
-    Ok(edit)
-}
-
-/// Name of the function around `line` (from 0), and the line of its `def`.
-pub(super) fn function_around(source: &str, line: usize) -> (String, usize) {
-    let lines: Vec<&str> = source.lines().collect();
-    let name = |at: usize| lines.get(at)?.strip_prefix("def ")?.split('(').next();
-    (0..=line).rev().find_map(|at| Some((name(at)?.to_owned(), at))).unwrap_or_default()
+/// How a function is looked at.
+#[derive(Clone, Copy)]
+enum View {
+    /// Alone.
+    Function,
+    /// With its file.
+    Whole,
+    /// With its file, lines numbered.
+    Numbered,
 }

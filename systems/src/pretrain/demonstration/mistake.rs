@@ -3,8 +3,31 @@
 use tadpole_scenarios::draws::Draws;
 use tadpole_scenarios::world::PythonSource;
 
-use super::DemonstrationError;
-use super::edit::Edit;
+use super::edit::{Edit, edits, function_around};
+use super::{DemonstrationError, Noise};
+
+/// The mistakes of an episode; each is made once, at the first occasion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mistakes {
+    pub(super) wrong_edit: bool,
+    pub(super) typo: bool,
+    pub(super) bad_path: bool,
+    pub(super) no_change: bool,
+}
+
+impl Mistakes {
+    /// Draws which ones are made.
+    pub(super) fn draw(noise: &Noise, draws: &mut dyn Draws) -> Self {
+        let &Noise { wrong_edit, typo, bad_path, no_change } = noise;
+        let mut made = |chance| draws.chance(chance);
+        Self {
+            wrong_edit: made(wrong_edit),
+            typo: made(typo),
+            bad_path: made(bad_path),
+            no_change: made(no_change),
+        }
+    }
+}
 
 /// A wrong idea about the function around `line`: a mutation of it, of the faulty line itself half of the time.
 pub(super) fn wrong_edit(
@@ -12,20 +35,20 @@ pub(super) fn wrong_edit(
     edit: &Edit,
     draws: &mut dyn Draws,
 ) -> Result<Option<Edit>, DemonstrationError> {
-    let lines: Vec<&str> = source.lines().collect();
-    let faulty = edit.line + edit.old.matches('\n').count();
-    let name = lines.iter().take(faulty + 1).rev().find_map(|line| line.strip_prefix("def ")?.split('(').next());
-    let Some(name) = name else { return Ok(None) };
-    let mutants = PythonSource::parse(source)?.mutants(name)?;
+    let faulty = edit.line_last();
+    let Some(name) = function_around(source, faulty) else { return Ok(None) };
+    // Between two edits a source need not parse; then there is no idea to have.
+    let Ok(mutants) = PythonSource::parse(source).and_then(|parsed| parsed.mutants(name)) else { return Ok(None) };
     let here = draws.chance(0.5);
     let ideas: Vec<Edit> = mutants
         .iter()
         .filter(|mutant| (mutant.line as usize == faulty + 1) == here)
         .filter_map(|mutant| {
-            let idea = super::edit::edits(source, &mutant.source);
+            let idea = edits(source, &mutant.source);
             let [idea] = idea.as_slice() else { return None };
             // The right fix is no mistake, and one that leaves nothing cannot be taken back by an edit.
             let usable = idea.new != edit.new && !idea.new.is_empty() && !idea.old.contains('\n');
+            let usable = usable && mutant.source.matches(&idea.new).count() == 1;
             usable.then(|| idea.clone())
         })
         .collect();

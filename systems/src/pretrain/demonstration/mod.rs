@@ -4,6 +4,7 @@
 
 mod drill;
 mod edit;
+mod episode;
 mod expert;
 mod mistake;
 mod script;
@@ -20,7 +21,7 @@ use crate::capability::Judge;
 use crate::codec::Codec;
 use crate::generator::Mutation;
 use crate::harness::Harness;
-use crate::sandbox::SandboxError;
+use crate::sandbox::{Limits, SandboxError};
 
 pub use script::Script;
 
@@ -87,11 +88,17 @@ pub struct Demonstrator {
 /// Faults tried for a task of a demonstration.
 const ATTEMPTS: u32 = 8;
 
+/// Fuel that a call of a task's function may use. What the templates do takes far less, and a fault that never ends is no task:
+/// it should not cost more than it takes to see that.
+const FUEL: u64 = 200;
+
 impl Demonstrator {
     /// Demonstrations of `harness` on training projects of `spec`.
     #[must_use]
     pub fn new(harness: Arc<dyn Harness>, codec: Arc<dyn Codec>, judge: Judge, spec: WorldSpec) -> Self {
         let generator = Mutation::new(spec.clone(), ATTEMPTS);
+        let limits = Limits { fuel: judge.limits.fuel.min(FUEL), ..judge.limits };
+        let judge = Judge { limits, ..judge };
         Self { harness, codec, judge, spec, generator }
     }
 

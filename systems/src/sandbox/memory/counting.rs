@@ -10,7 +10,10 @@
 //! ```
 //!
 //! It counts only in a process that is a worker: elsewhere a counter shared by all threads would cost more than it tells.
-#![expect(unsafe_code, reason = "implementing GlobalAlloc is unsafe; every method forwards to the system's allocator")]
+#![expect(
+    unsafe_code,
+    reason = "implementing GlobalAlloc is unsafe; every method forwards to the system's allocator"
+)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, Ordering};

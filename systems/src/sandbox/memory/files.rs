@@ -65,7 +65,7 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Files {
     state: Mutex<State>,
-    files_max: u64,
+    nodes_max: u64,
     bytes_max: u64,
 }
 
@@ -88,11 +88,13 @@ impl Files {
                     state.bytes += bytes.len() as u64;
                     state.put_initial(below_root(path), Kind::File(bytes.clone()), *mode);
                 }
-                Entry::Link { target } => state.put_initial(below_root(path), Kind::Link(target.clone()), 0o777),
+                Entry::Link { target } => {
+                    state.put_initial(below_root(path), Kind::Link(target.clone()), 0o777);
+                }
                 Entry::Absent => {}
             }
         }
-        Self { state: Mutex::new(state), files_max: limits.files, bytes_max: limits.disk_bytes }
+        Self { state: Mutex::new(state), nodes_max: limits.files, bytes_max: limits.disk_bytes }
     }
 
     /// The repository as it is now.
@@ -133,8 +135,12 @@ impl Files {
     /// Refuses what would go beyond the limits: `added` bytes and, if `is_new`, one more node.
     fn check_room(&self, state: &State, added: u64, is_new: bool) -> bashkit::Result<()> {
         let full = state.bytes.saturating_add(added) > self.bytes_max
-            || (is_new && state.nodes.len() as u64 >= self.files_max);
-        if full { Err(IoError::new(ErrorKind::StorageFull, "No space left on device").into()) } else { Ok(()) }
+            || (is_new && state.nodes.len() as u64 >= self.nodes_max);
+        if full {
+            Err(IoError::new(ErrorKind::StorageFull, "No space left on device").into())
+        } else {
+            Ok(())
+        }
     }
 
     fn put_file(&self, path: &Path, content: &[u8], append: bool) -> bashkit::Result<()> {
@@ -156,7 +162,11 @@ impl Files {
         let freed = (old.unwrap_or(0) - kept) as u64;
         self.check_room(&state, (content.len() as u64).saturating_sub(freed), old.is_none())?;
         let modified = state.tick();
-        let node = state.nodes.entry(path).or_insert_with(|| Node { kind: Kind::File(Vec::new()), mode: 0o644, modified });
+        let node = state.nodes.entry(path).or_insert_with(|| Node {
+            kind: Kind::File(Vec::new()),
+            mode: 0o644,
+            modified,
+        });
         node.modified = modified;
         if let Kind::File(bytes) = &mut node.kind {
             bytes.truncate(kept);
@@ -183,7 +193,9 @@ impl State {
         match self.nodes.get(parent).map(|node| &node.kind) {
             Some(Kind::Directory) => Ok(()),
             Some(Kind::File(_)) => Err(IoError::new(ErrorKind::NotADirectory, "not a directory").into()),
-            Some(Kind::Link(_)) | None => Err(IoError::new(ErrorKind::NotFound, "parent directory not found").into()),
+            Some(Kind::Link(_)) | None => {
+                Err(IoError::new(ErrorKind::NotFound, "parent directory not found").into())
+            }
         }
     }
 
@@ -272,7 +284,10 @@ fn parent_of(path: &str) -> &str {
 }
 
 /// Everything below a directory, ascending.
-fn below<'n>(nodes: &'n BTreeMap<String, Node>, directory: &str) -> impl Iterator<Item = (&'n String, &'n Node)> {
+fn below<'n>(
+    nodes: &'n BTreeMap<String, Node>,
+    directory: &str,
+) -> impl Iterator<Item = (&'n String, &'n Node)> {
     let prefix = if directory == "/" { "/".to_owned() } else { format!("{directory}/") };
     let range = (Bound::Excluded(prefix.clone()), Bound::Unbounded);
     nodes.range::<String, _>(range).take_while(move |(path, _)| path.starts_with(&prefix))
@@ -421,14 +436,15 @@ impl FileSystem for Files {
         state.check_parent(&to)?;
         let target = state.nodes.get(&to).map(|node| node.kind.clone());
         match (&source.kind, target) {
-            (_, None) => {}
             (Kind::Directory, Some(Kind::Directory)) if state.is_empty_directory(&to) => {}
             (Kind::Directory, Some(Kind::Directory)) => {
                 return Err(IoError::new(ErrorKind::DirectoryNotEmpty, "Directory not empty").into());
             }
-            (Kind::Directory, Some(_)) => return Err(IoError::new(ErrorKind::NotADirectory, "not a directory").into()),
+            (Kind::Directory, Some(_)) => {
+                return Err(IoError::new(ErrorKind::NotADirectory, "not a directory").into());
+            }
             (_, Some(Kind::Directory)) => return Err(IoError::other("is a directory").into()),
-            (_, Some(_)) => {}
+            (_, Some(_) | None) => {}
         }
         state.remove(&to);
         let inside: Vec<String> = below(&state.nodes, &from).map(|(path, _)| path.clone()).collect();
@@ -450,7 +466,8 @@ impl FileSystem for Files {
 
     async fn symlink(&self, target: &Path, link: &Path) -> bashkit::Result<()> {
         let link = normal(link)?;
-        let target = target.to_str().ok_or_else(|| IoError::new(ErrorKind::InvalidInput, "Invalid argument"))?;
+        let target =
+            target.to_str().ok_or_else(|| IoError::new(ErrorKind::InvalidInput, "Invalid argument"))?;
         let mut state = self.state();
         if state.nodes.contains_key(&link) {
             return Err(IoError::new(ErrorKind::AlreadyExists, "File exists").into());

@@ -24,7 +24,6 @@ use super::{Limits, SandboxError};
 
 pub use counting::Counting;
 pub(super) use counting::start_counting;
-use shell::Shell;
 use sources::TreeSources;
 
 /// Where the repository lies in the file system of the shell.
@@ -33,32 +32,21 @@ pub const ROOT: &str = "/repo";
 /// The stack of an evaluation thread: room for the deepest syntax tree that the interpreter accepts.
 const STACK_BYTES: usize = 256 << 20;
 
-/// Evaluates requests one after another.
-pub(super) struct Evaluator {
-    shell: Shell,
+/// A builder of threads with the stack that evaluation needs.
+pub(super) fn thread(name: &str) -> std::thread::Builder {
+    std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES)
 }
 
-impl Evaluator {
-    pub(super) fn new() -> Self {
-        Self { shell: Shell::new() }
-    }
-
-    /// A builder of threads with the stack that evaluation needs.
-    pub(super) fn thread(name: &str) -> std::thread::Builder {
-        std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES)
-    }
-
-    /// The answer to a request, both as bytes.
-    pub(super) fn answer(&mut self, request: &[u8]) -> Result<Vec<u8>, SandboxError> {
-        let answer = match Request::decode(request)? {
-            Request::Bash(tree, command, limits) => Answer::Bash(self.shell.run(&tree, &command, &limits)),
-            Request::Test(tree, files, limits) => Answer::Test(test(&tree, &files, &limits)),
-            Request::Evaluate(tree, module, expressions, limits) => {
-                Answer::Evaluate(evaluate(&tree, &module, &expressions, &limits))
-            }
-        };
-        Ok(answer.encode())
-    }
+/// The answer to a request, both as bytes. Nothing is kept from one request to the next.
+pub(super) fn answer(request: &[u8]) -> Result<Vec<u8>, SandboxError> {
+    let answer = match Request::decode(request)? {
+        Request::Bash(tree, command, limits) => Answer::Bash(shell::run(&tree, &command, &limits)),
+        Request::Test(tree, files, limits) => Answer::Test(test(&tree, &files, &limits)),
+        Request::Evaluate(tree, module, expressions, limits) => {
+            Answer::Evaluate(evaluate(&tree, &module, &expressions, &limits))
+        }
+    };
+    Ok(answer.encode())
 }
 
 /// The budget of one Python run within `limits`.
@@ -88,7 +76,12 @@ fn test(tree: &Tree, files: &[String], limits: &Limits) -> super::TestReport {
     suite.into_report()
 }
 
-fn evaluate(tree: &Tree, module: &str, expressions: &[String], limits: &Limits) -> Vec<Result<String, String>> {
+fn evaluate(
+    tree: &Tree,
+    module: &str,
+    expressions: &[String],
+    limits: &Limits,
+) -> Vec<Result<String, String>> {
     let sources = TreeSources::new(tree);
     let mut session = Monty.session(&sources, &search(""), budget(limits));
     let path = if module.is_empty() { None } else { session.find(module) };

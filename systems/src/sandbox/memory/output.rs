@@ -67,7 +67,9 @@ fn place(frame: &Frame) -> String {
 
 fn reason(fault: &Fault) -> String {
     match fault {
-        Fault::Raised(raised) if raised.kind == "AssertionError" && raised.message.is_empty() => "assert False".to_owned(),
+        Fault::Raised(raised) if raised.kind == "AssertionError" && raised.message.is_empty() => {
+            "assert False".to_owned()
+        }
         other => message_of(other),
     }
 }
@@ -89,7 +91,8 @@ pub(super) fn listing(report: &TestReport) -> String {
 
 /// The last line: `2 failed, 4 passed`.
 pub(super) fn summary(report: &TestReport, deselected: usize) -> String {
-    let count = |takes: fn(&TestStatus) -> bool| report.tests.iter().filter(|(_, status)| takes(status)).count();
+    let count =
+        |takes: fn(&TestStatus) -> bool| report.tests.iter().filter(|(_, status)| takes(status)).count();
     let counts = [
         (count(|status| matches!(status, TestStatus::Failed { .. })), "failed"),
         (count(|status| matches!(status, TestStatus::Passed)), "passed"),
@@ -97,8 +100,11 @@ pub(super) fn summary(report: &TestReport, deselected: usize) -> String {
         (deselected, "deselected"),
         (count(|status| matches!(status, TestStatus::Error { .. })), "error"),
     ];
-    let mut parts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    let mut parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
     if let Some(last) = parts.last_mut()
         && counts[4].0 > 1
     {

@@ -124,7 +124,9 @@ fn collect(project: &dyn Project, options: &Options) -> Result<Vec<(String, Vec<
         if all.binary_search(&located).is_ok() {
             add(&mut files, &located, name);
         } else if project.is_dir(&located) {
-            let below = |file: &&String| located.is_empty() || file.strip_prefix(&located).is_some_and(|rest| rest.starts_with('/'));
+            let below = |file: &&String| {
+                located.is_empty() || file.strip_prefix(&located).is_some_and(|rest| rest.starts_with('/'))
+            };
             for file in all.iter().filter(below).filter(|file| is_test_file(file)) {
                 add(&mut files, file, None);
             }
@@ -166,7 +168,8 @@ impl Options {
                 "--maxfail" => {
                     let value = inline.or_else(|| rest.next().cloned());
                     let count = value.and_then(|value| value.parse().ok());
-                    options.failures_max = count.ok_or_else(|| usage("argument --maxfail: invalid int value"))?;
+                    options.failures_max =
+                        count.ok_or_else(|| usage("argument --maxfail: invalid int value"))?;
                 }
                 "-v" | "-vv" | "--verbose" => options.is_verbose = true,
                 "--tb" => {
@@ -179,7 +182,8 @@ impl Options {
                         rest.next();
                     }
                 }
-                "-q" | "-qq" | "--quiet" | "-s" | "-l" | "--no-header" | "--no-summary" | "--showlocals" | "--lf" | "--ff" => {}
+                "-q" | "-qq" | "--quiet" | "-s" | "-l" | "--no-header" | "--no-summary" | "--showlocals"
+                | "--lf" | "--ff" => {}
                 flag if flag.starts_with("-r") => {}
                 flag if flag.starts_with('-') && flag.len() > 2 && !flag.starts_with("--") => {
                     // Short flags together: `-xq`.
@@ -192,7 +196,9 @@ impl Options {
                         }
                     }
                 }
-                flag if flag.starts_with('-') => return Err(usage(&format!("unrecognized arguments: {flag}"))),
+                flag if flag.starts_with('-') => {
+                    return Err(usage(&format!("unrecognized arguments: {flag}")));
+                }
                 target => options.targets.push(target.to_owned()),
             }
         }
@@ -201,7 +207,10 @@ impl Options {
 
     fn set_keyword(&mut self, value: Option<&String>) -> Result<(), Ran> {
         let value = value.ok_or_else(|| usage("argument -k: expected one argument"))?;
-        self.keyword = Some(Keyword::parse(value).ok_or_else(|| usage(&format!("Wrong expression passed to '-k': {value}")))?);
+        self.keyword = Some(
+            Keyword::parse(value)
+                .ok_or_else(|| usage(&format!("Wrong expression passed to '-k': {value}")))?,
+        );
         Ok(())
     }
 }

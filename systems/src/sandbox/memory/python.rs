@@ -68,10 +68,15 @@ pub(super) fn run(
             Ok(source) => {
                 let located = project.locate(argument);
                 let shown = located.as_deref().unwrap_or(argument);
-                let directory = located.as_deref().and_then(|path| path.rsplit_once('/')).map_or("", |(directory, _)| directory);
+                let directory = located
+                    .as_deref()
+                    .and_then(|path| path.rsplit_once('/'))
+                    .map_or("", |(directory, _)| directory);
                 interpret.run(shown, directory, &source, argument, rest)
             }
-            Err(reason) => Ran::failed(2, &format!("python: can't open file '{argument}': [Errno 2] {reason}")).into(),
+            Err(reason) => {
+                Ran::failed(2, &format!("python: can't open file '{argument}': [Errno 2] {reason}")).into()
+            }
         },
     }
 }
@@ -88,7 +93,11 @@ fn parse(arguments: &[String]) -> Result<(Program<'_>, &[String]), Ran> {
             "-W" | "-X" => at += 2,
             flag if flag.starts_with("-c") => return Ok((Program::Code(&flag[2..]), rest)),
             flag if flag.starts_with("-m") => return Ok((Program::Module(&flag[2..]), rest)),
-            flag if flag.starts_with('-') && flag[1..].chars().all(|letter| "bBdEIOPqsSuvx".contains(letter)) => at += 1,
+            flag if flag.starts_with('-')
+                && flag[1..].chars().all(|letter| "bBdEIOPqsSuvx".contains(letter)) =>
+            {
+                at += 1;
+            }
             flag if flag.starts_with('-') => return Err(Ran::failed(2, &format!("Unknown option: {flag}"))),
             script => return Ok((Program::Script(script), rest)),
         }

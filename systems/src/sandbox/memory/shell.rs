@@ -1,18 +1,20 @@
 //! The shell: bashkit over [`Files`], with Python as commands, on a clock that stands still.
 //!
-//! Its runtime is paused, so that no time passes but what `sleep` asks for, and that at once: `SECONDS`, `time` and
-//! `timeout` are deterministic. `RANDOM` starts from a fixed seed; `SRANDOM`, which the shell takes from the operating
-//! system, is made another name of `RANDOM` before the command runs. Background jobs run when they are started.
+//! Its runtime is paused and `sleep` returns at once, so no time passes: `SECONDS`, `time` and `timeout` are deterministic. `RANDOM` starts from a fixed seed; `SRANDOM`, which the shell takes from the operating
+//! system, is made another name of `RANDOM` before the command runs, and a call that spells it (in the command or in a
+//! script of the tree), and so might undo that, is refused. Of `sort` the random order is taken away. Background jobs run
+//! when they are started.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bashkit::hooks::{HookAction, ToolEvent};
 use bashkit::{
-    Bash, Builtin, BuiltinContext, Error, ExecResult, ExecutionBudgetExceeded, ExecutionLimits, LimitExceeded, MemoryLimits,
-    async_trait,
+    Bash, Builtin, BuiltinContext, Error, ExecResult, ExecutionBudgetExceeded, ExecutionLimits,
+    LimitExceeded, MemoryLimits, async_trait,
 };
-use tadpole_scenarios::repository::Tree;
+use tadpole_scenarios::repository::{Entry, Tree};
 use tokio::runtime::Runtime;
 
 use crate::sandbox::{BashOutcome, Limits, TestReport, Verdict};
@@ -25,50 +27,42 @@ use super::{ROOT, commands};
 /// Runs before every command.
 const PRELUDE: &str = "declare -n SRANDOM=RANDOM; RANDOM=1";
 
+/// The variable that has no place here.
+const ENTROPY: &str = "SRANDOM";
+
 /// Longer than any call: time is virtual, and what a call spends is counted.
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+const FOREVER: Duration = Duration::from_hours(8760);
 
 /// The longest command line, bytes.
 const COMMAND_BYTES_MAX: usize = 1 << 20;
 
-/// Runs shell calls.
-pub(super) struct Shell {
-    runtime: Option<Runtime>,
+/// Runs a command line in a fresh shell at the root of `tree`.
+pub(super) fn run(tree: &Tree, command: &str, limits: &Limits) -> BashOutcome {
+    let Some(runtime) = runtime() else { return stopped(Verdict::Aborted) };
+    if command.contains(ENTROPY) || tree.iter().any(|(path, entry)| is_script_with_entropy(path, entry)) {
+        return failed(1, &format!("bash: {ENTROPY}: not available in this sandbox"));
+    }
+    let files = Arc::new(Files::new(tree, limits));
+    let call = Arc::new(Call { files: Arc::clone(&files), limits: limits.clone(), ran: Mutex::default() });
+    let mut bash = shell(&files, &call, limits);
+    let result = runtime.block_on(async {
+        bash.exec(PRELUDE).await?;
+        bash.exec(command).await
+    });
+    drop(bash);
+    let mut outcome = outcome_of(result, command);
+    let ran = std::mem::take(&mut *call.ran());
+    outcome.ran_tests = ran.report;
+    outcome.verdict = outcome.verdict.max(ran.verdict);
+    outcome.stdout.truncate(usize::try_from(limits.output_bytes).unwrap_or(usize::MAX));
+    outcome.stderr.truncate(usize::try_from(limits.output_bytes).unwrap_or(usize::MAX));
+    outcome.changed = tree.diff(&files.tree());
+    outcome
 }
 
-impl Shell {
-    pub(super) fn new() -> Self {
-        Self { runtime: None }
-    }
-
-    /// Runs a command line in a fresh shell at the root of `tree`.
-    pub(super) fn run(&mut self, tree: &Tree, command: &str, limits: &Limits) -> BashOutcome {
-        let Some(runtime) = self.runtime() else { return stopped(Verdict::Aborted) };
-        let files = Arc::new(Files::new(tree, limits));
-        let call = Arc::new(Call { files: Arc::clone(&files), limits: limits.clone(), ran: Mutex::default() });
-        let mut bash = shell(&files, &call, limits);
-        let result = runtime.block_on(async {
-            bash.exec(PRELUDE).await?;
-            bash.exec(command).await
-        });
-        drop(bash);
-        let mut outcome = outcome_of(result, command);
-        let ran = std::mem::take(&mut *call.ran());
-        outcome.ran_tests = ran.report;
-        outcome.verdict = outcome.verdict.max(ran.verdict);
-        outcome.stdout.truncate(usize::try_from(limits.output_bytes).unwrap_or(usize::MAX));
-        outcome.stderr.truncate(usize::try_from(limits.output_bytes).unwrap_or(usize::MAX));
-        outcome.changed = tree.diff(&files.tree());
-        outcome
-    }
-
-    fn runtime(&mut self) -> Option<&Runtime> {
-        if self.runtime.is_none() {
-            let mut builder = tokio::runtime::Builder::new_current_thread();
-            self.runtime = builder.enable_time().start_paused(true).build().ok();
-        }
-        self.runtime.as_ref()
-    }
+/// A runtime of its own for each call: its clock starts alike.
+fn runtime() -> Option<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().ok()
 }
 
 fn shell(files: &Arc<Files>, call: &Arc<Call>, limits: &Limits) -> Bash {
@@ -82,17 +76,60 @@ fn shell(files: &Arc<Files>, call: &Arc<Call>, limits: &Limits) -> Bash {
         .concurrent_jobs(false)
         .builtin_filter(commands::is_kept)
         .limits(execution_limits(limits))
-        .memory_limits(MemoryLimits::new());
+        .memory_limits(MemoryLimits::new())
+        .before_tool(Box::new(|event| HookAction::Continue(tamed(event))));
     for name in ["python", "python3"] {
-        builder = builder.builtin(name, Box::new(Command { call: Arc::clone(call), kind: CommandKind::Python }));
+        builder =
+            builder.builtin(name, Box::new(Command { call: Arc::clone(call), kind: CommandKind::Python }));
     }
     for name in ["pytest", "py.test"] {
-        builder = builder.builtin(name, Box::new(Command { call: Arc::clone(call), kind: CommandKind::Pytest }));
+        builder =
+            builder.builtin(name, Box::new(Command { call: Arc::clone(call), kind: CommandKind::Pytest }));
     }
     for name in ["pip", "pip3"] {
         builder = builder.builtin(name, Box::new(Command { call: Arc::clone(call), kind: CommandKind::Pip }));
     }
-    builder.build()
+    builder.builtin("sleep", Box::new(Command { call: Arc::clone(call), kind: CommandKind::Sleep })).build()
+}
+
+/// A command without what would make it random: `sort` keeps its order, and a child shell gets the prelude too.
+fn tamed(mut event: ToolEvent) -> ToolEvent {
+    match event.name.as_str() {
+        "sort" => event.args = in_order(event.args),
+        "bash" | "sh" => {
+            let is_command =
+                |flag: &String| flag.starts_with('-') && !flag.starts_with("--") && flag.contains('c');
+            if let Some(at) = event.args.iter().position(is_command)
+                && let Some(text) = event.args.get_mut(at + 1)
+            {
+                *text = format!("{PRELUDE}; {text}");
+            }
+        }
+        _ => {}
+    }
+    event
+}
+
+/// The arguments of `sort` without those that ask for a random order.
+fn in_order(arguments: Vec<String>) -> Vec<String> {
+    let mut is_key = false;
+    let mut kept = Vec::new();
+    for mut argument in arguments {
+        if argument == "--random-sort" || argument == "--sort=random" {
+            continue;
+        }
+        let is_short = argument.len() > 1 && argument.starts_with('-') && !argument.starts_with("--");
+        let was_key =
+            std::mem::replace(&mut is_key, (is_short && argument.ends_with('k')) || argument == "--key");
+        if is_short || was_key || argument.starts_with("--key=") {
+            argument = argument.replace('R', "");
+        }
+        // A lone `-R` leaves nothing.
+        if !(is_short && argument == "-") {
+            kept.push(argument);
+        }
+    }
+    kept
 }
 
 fn execution_limits(limits: &Limits) -> ExecutionLimits {
@@ -123,27 +160,32 @@ fn outcome_of(result: Result<ExecResult, Error>, command: &str) -> BashOutcome {
                 Some(report) => (2, report),
                 None => (1, format!("bash: {error}")),
             };
-            BashOutcome { exit_code, stderr: format!("{}\n", message.trim_end()).into_bytes(), ..BashOutcome::default() }
+            failed(exit_code, message.trim_end())
         }
     }
 }
 
+fn failed(exit_code: i32, message: &str) -> BashOutcome {
+    BashOutcome { exit_code, stderr: format!("{message}\n").into_bytes(), ..BashOutcome::default() }
+}
+
+/// Whether an entry is a shell script that names the variable without a place here.
+fn is_script_with_entropy(path: &str, entry: &Entry) -> bool {
+    let Entry::File { bytes, .. } = entry else { return false };
+    let is_script = bytes.starts_with(b"#!") || matches!(path.rsplit_once('.'), Some((_, "sh" | "bash")));
+    is_script && bytes.windows(ENTROPY.len()).any(|window| window == ENTROPY.as_bytes())
+}
+
 fn verdict_of(limit: &LimitExceeded) -> Verdict {
     match limit {
-        LimitExceeded::Memory(_) | LimitExceeded::ExecutionBudget(ExecutionBudgetExceeded::LiveBytes { .. }) => {
-            Verdict::OutOfMemory
-        }
+        LimitExceeded::Memory(_)
+        | LimitExceeded::ExecutionBudget(ExecutionBudgetExceeded::LiveBytes { .. }) => Verdict::OutOfMemory,
         _ => Verdict::OutOfFuel,
     }
 }
 
 fn stopped(verdict: Verdict) -> BashOutcome {
-    BashOutcome {
-        exit_code: verdict.exit_code(),
-        stderr: format!("{}\n", verdict.text()).into_bytes(),
-        verdict,
-        ..BashOutcome::default()
-    }
+    BashOutcome { verdict, ..failed(verdict.exit_code(), verdict.text()) }
 }
 
 /// What the Python commands of one call share.
@@ -180,6 +222,7 @@ enum CommandKind {
     Python,
     Pytest,
     Pip,
+    Sleep,
 }
 
 /// A command of our own.
@@ -207,6 +250,7 @@ impl Builtin for Command {
                 self.call.note(result.report, result.verdict);
                 result.ran
             }
+            CommandKind::Sleep => sleep(context.args),
             CommandKind::Pip => Ran::failed(1, "ERROR: there is no network; nothing can be installed"),
         };
         Ok(ExecResult {
@@ -218,6 +262,19 @@ impl Builtin for Command {
     }
 }
 
+/// Checks the arguments of `sleep` and returns.
+fn sleep(arguments: &[String]) -> Ran {
+    let is_time = |text: &String| {
+        let number = text.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(text);
+        number == "infinity" || number.parse::<f64>().is_ok_and(|seconds| seconds >= 0.0)
+    };
+    match arguments.iter().find(|argument| !is_time(argument)) {
+        Some(argument) => Ran::failed(1, &format!("sleep: invalid time interval '{argument}'")),
+        None if arguments.is_empty() => Ran::failed(1, "sleep: missing operand"),
+        None => Ran::default(),
+    }
+}
+
 /// Script files anywhere in the file system.
 struct ScriptFiles<'a> {
     files: &'a Files,
@@ -226,6 +283,8 @@ struct ScriptFiles<'a> {
 
 impl Scripts for ScriptFiles<'_> {
     fn script(&self, argument: &str) -> Result<Vec<u8>, String> {
-        self.files.read_following(&self.directory.join(argument)).ok_or_else(|| "No such file or directory".to_owned())
+        self.files
+            .read_following(&self.directory.join(argument))
+            .ok_or_else(|| "No such file or directory".to_owned())
     }
 }

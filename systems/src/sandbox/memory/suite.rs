@@ -6,7 +6,7 @@ use crate::sandbox::{TestReport, TestStatus, Verdict};
 use super::search;
 
 /// Begins the message of an exception that means "skip".
-pub(super) const SKIP_MARK: &str = "\u{1427}skip:";
+pub(super) const SKIP_MARK: &str = "<pytest.skip>";
 
 /// Which tests of a file to run, and when to stop.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,10 @@ pub(super) struct Selection {
 impl Selection {
     fn takes(&self, id: &str, name: &str) -> bool {
         let named = self.names.is_empty()
-            || self.names.iter().any(|wanted| name == wanted || name.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.starts_with("::")));
+            || self.names.iter().any(|wanted| {
+                name == wanted
+                    || name.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.starts_with("::"))
+            });
         named && self.keyword.as_ref().is_none_or(|keyword| keyword.takes(id))
     }
 }
@@ -60,7 +63,9 @@ impl Keyword {
 
     fn takes(&self, id: &str) -> bool {
         let id = id.to_lowercase();
-        self.alternatives.iter().any(|all| all.iter().all(|(positive, word)| id.contains(word.as_str()) == *positive))
+        self.alternatives
+            .iter()
+            .any(|all| all.iter().all(|(positive, word)| id.contains(word.as_str()) == *positive))
     }
 }
 
@@ -192,7 +197,9 @@ impl<'a> Suite<'a> {
 /// What to say of a failure in one or two lines: an assertion with its values, or the exception.
 pub(super) fn message_of(fault: &Fault) -> String {
     match fault {
-        Fault::Raised(raised) if raised.kind == "AssertionError" && !raised.message.is_empty() => raised.message.clone(),
+        Fault::Raised(raised) if raised.kind == "AssertionError" && !raised.message.is_empty() => {
+            raised.message.clone()
+        }
         other => other.summary(),
     }
 }

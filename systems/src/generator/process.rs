@@ -1,0 +1,238 @@
+//! Tasks from a process outside: one JSON request on its standard input, one JSON answer on its standard output.
+//!
+//! Answers are effects. Each is checked, then stored, then used; replay, verification and resumption are served from the
+//! store and start no process.
+//!
+//! ```text
+//! {"request": "generate", "seed": 1, "iteration": 1, "index": 0}
+//! {"request": "refine", "seed": 7, "stratum": "s3", "level": 3, ..., "direction": "easier"}
+//!
+//! {"statement": "...", "files": {"a.py": "..."}, "gold": {"a.py": "..."}, "tests": {"test_a.py": "..."},
+//!  "seed": 7, "stratum": "s3", "level": 3, "operators": ["off_by_one"], "templates": [], "functions": 1, "modules": 1}
+//! null                                                     (to "refine": nothing is left to move)
+//! ```
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tadpole_kernel::decide::{Context, DecideError};
+use tadpole_kernel::draws::DrawCount;
+use tadpole_kernel::event::{Direction, Origin};
+use tadpole_scenarios::repository::Tree;
+
+use super::{Draw, Generator, Made, Means};
+
+/// The generator's name in events, and the kind of its effects.
+pub const KIND: &str = "generator";
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_mins(5);
+/// The longest answer that is read.
+const ANSWER_BYTES_MAX: u64 = 16 << 20;
+
+/// A process that makes tasks.
+#[derive(Clone, Debug)]
+pub struct Process {
+    program: PathBuf,
+    arguments: Vec<String>,
+}
+
+/// Why a process gave no task.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// It could not be started or talked to.
+    #[error("{program}: {error}")]
+    Io {
+        /// The program.
+        program: String,
+        /// What failed.
+        #[source]
+        error: std::io::Error,
+    },
+    /// It ended badly.
+    #[error("{program} ended with {status}")]
+    Status {
+        /// The program.
+        program: String,
+        /// How.
+        status: std::process::ExitStatus,
+    },
+    /// It did not answer in time.
+    #[error("{program} gave no answer within {} s", PATIENCE.as_secs())]
+    Late {
+        /// The program.
+        program: String,
+    },
+    /// Its answer is none.
+    #[error("{program} gave an answer that is no task: {reason}")]
+    Answer {
+        /// The program.
+        program: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+enum Request<'a> {
+    Generate {
+        seed: u64,
+        iteration: u32,
+        index: u32,
+    },
+    Refine {
+        #[serde(flatten)]
+        origin: &'a Origin,
+        direction: &'static str,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    statement: String,
+    files: BTreeMap<String, String>,
+    gold: BTreeMap<String, String>,
+    tests: BTreeMap<String, String>,
+    seed: u64,
+    stratum: String,
+    level: u8,
+    operators: Vec<String>,
+    templates: Vec<String>,
+    functions: u32,
+    modules: u32,
+}
+
+impl Generator for Process {
+    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Made, DecideError> {
+        let Draw { seed, iteration, index } = draw;
+        let made = self.serve(&Request::Generate { seed, iteration: iteration.0, index }, means)?;
+        made.ok_or_else(|| DecideError::new("the generator answered a request for a task with null"))
+    }
+
+    fn refine(
+        &self,
+        origin: &Origin,
+        direction: Direction,
+        means: &Means<'_>,
+    ) -> Result<Option<Made>, DecideError> {
+        let direction = match direction {
+            Direction::Easier => "easier",
+            Direction::Harder => "harder",
+        };
+        self.serve(&Request::Refine { origin, direction }, means)
+    }
+}
+
+impl Process {
+    /// The process that `command` starts: a program and its arguments. A relative program is looked up in `base` first, then
+    /// in the search path. `None` for an empty command.
+    #[must_use]
+    pub fn new(command: &[String], base: &Path) -> Option<Self> {
+        let (program, arguments) = command.split_first()?;
+        let beside = base.join(program);
+        let program = if beside.is_file() { beside } else { PathBuf::from(program) };
+        Some(Self { program, arguments: arguments.to_vec() })
+    }
+
+    /// The answer to a request, recorded or asked for.
+    fn serve(&self, request: &Request<'_>, means: &Means<'_>) -> Result<Option<Made>, DecideError> {
+        let request = serde_json::to_vec(request).context("spelling a request to the generator")?;
+        let checked = || {
+            let answer = self.ask(&request)?;
+            self.parse(&answer)?;
+            Ok::<_, ProcessError>(answer)
+        };
+        let served = means.effects.serve(KIND, &request, checked).context("asking the generator")?;
+        let made = self.parse(&served.bytes).context("reading the generator's answer")?;
+        Ok(made.map(|made| Made { effects: vec![served.event], ..made }))
+    }
+
+    /// Starts the process and asks it.
+    fn ask(&self, request: &[u8]) -> Result<Vec<u8>, ProcessError> {
+        let io = |error| ProcessError::Io { program: self.name(), error };
+        let mut child = Command::new(&self.program)
+            .args(&self.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .map_err(io)?;
+        let answer = self.talk(&mut child, request);
+        if answer.is_err() {
+            // One that has ended already cannot be killed, only waited for.
+            child.kill().ok();
+        }
+        let status = child.wait().map_err(io)?;
+        let answer = answer?;
+        if status.success() { Ok(answer) } else { Err(ProcessError::Status { program: self.name(), status }) }
+    }
+
+    fn talk(&self, child: &mut Child, request: &[u8]) -> Result<Vec<u8>, ProcessError> {
+        let io = |error| ProcessError::Io { program: self.name(), error };
+        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io(std::io::Error::other("no pipe to the process")));
+        };
+        let (sender, answers) = channel();
+        std::thread::spawn(move || {
+            let mut answer = Vec::new();
+            let read = output.take(ANSWER_BYTES_MAX).read_to_end(&mut answer);
+            // Nobody listens any more where patience ran out.
+            sender.send(read.map(|_| answer)).ok();
+        });
+        // A process that answers without reading its request to the end is welcome to.
+        input.write_all(request).or_else(|error| match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(io(error)),
+        })?;
+        drop(input);
+        match answers.recv_timeout(PATIENCE) {
+            Ok(answer) => answer.map_err(io),
+            Err(RecvTimeoutError::Timeout) => Err(ProcessError::Late { program: self.name() }),
+            Err(RecvTimeoutError::Disconnected) => Err(io(std::io::Error::other("the reader ended"))),
+        }
+    }
+
+    fn parse(&self, answer: &[u8]) -> Result<Option<Made>, ProcessError> {
+        let refuse = |reason: String| ProcessError::Answer { program: self.name(), reason };
+        let answer: Option<Answer> =
+            serde_json::from_slice(answer).map_err(|error| refuse(error.to_string()))?;
+        let Some(answer) = answer else { return Ok(None) };
+        let tree = |files: &BTreeMap<String, String>| {
+            let mut tree = Tree::new();
+            for (path, text) in files {
+                tree.insert_file(path, text.as_bytes())
+                    .map_err(|error| refuse(format!("{path}: {error}")))?;
+            }
+            Ok(tree)
+        };
+        Ok(Some(Made {
+            snapshot: tree(&answer.files)?,
+            gold: tree(&answer.gold)?,
+            hidden: tree(&answer.tests)?,
+            origin: Origin {
+                generator: KIND.to_owned(),
+                seed: answer.seed,
+                stratum: answer.stratum,
+                level: answer.level,
+                operators: answer.operators,
+                templates: answer.templates,
+                functions: answer.functions,
+                modules: answer.modules,
+            },
+            attempt: 0,
+            statement: answer.statement,
+            draws: DrawCount::default(),
+            effects: Vec::new(),
+        }))
+    }
+
+    fn name(&self) -> String {
+        self.program.display().to_string()
+    }
+}

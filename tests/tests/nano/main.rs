@@ -1,0 +1,14 @@
+//! What a run of nano must show: the same bits everywhere, everything in it, and every decision confirmed.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+
+mod curriculum;
+mod events;
+mod held_out;
+mod log_probs;
+mod metamorphic;
+mod refusals;
+mod replay;
+mod resume;
+mod same_bits;
+mod show;
+mod verify;
