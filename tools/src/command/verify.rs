@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::Value;
-use tadpole_kernel::verify::{Difference, FieldDifference};
+use tadpole_kernel::verify::FieldDifference;
 
 use crate::arguments::Speed;
-use crate::engine::{Engine, VerifyReport, VerifyRequest};
+use crate::engine::{Difference, Engine, VerifyReport, VerifyRequest};
 use crate::failure::Failure;
 use crate::{scenario, text};
 
 /// Differences shown in full; what lies behind is counted.
 const SHOWN: usize = 3;
+
+/// Characters shown of one side of a difference.
+const SIDE: usize = 160;
 
 /// Arguments of `tadpole verify`.
 #[derive(Args, Debug)]
@@ -95,27 +98,34 @@ fn differs(report: &VerifyReport, run: &Path) -> Failure {
 
 /// A difference with both sides.
 fn diff(difference: &Difference) -> String {
-    let Difference::Event { step, system, index, sequence, name, fields, more } = difference else {
-        return format!("\n{difference}");
-    };
-    let side = |value: &Option<Value>| value.as_ref().map_or_else(|| "absent".to_owned(), Value::to_string);
-    let mut text =
-        format!("\n step: {step} (system {system})\nevent: {index} of the step, {name}, sequence {sequence}");
-    for FieldDifference { path, recorded, recomputed } in fields {
-        let (recorded, recomputed) = (side(recorded), side(recomputed));
+    let Difference { step, index, event, field, recorded, recomputed, also, more, text } = difference;
+    let (Some(index), Some(event)) = (index, event) else { return format!("\n{text}") };
+    let mut text = format!("\n step: {step}\nevent: {index} ({event})");
+    let first =
+        FieldDifference { path: field.clone(), recorded: recorded.clone(), recomputed: recomputed.clone() };
+    for FieldDifference { path, recorded, recomputed } in std::iter::once(&first).chain(also) {
+        let (recorded, recomputed) = (side(recorded.as_ref()), side(recomputed.as_ref()));
         text += &format!("\nfield: {path}\n     - recorded   {recorded}\n     + recomputed {recomputed}");
     }
     if *more > 0 {
-        text += &format!("\n       and {}", text::counted(*more as u64, "more field"));
+        text += &format!("\n       and {}", text::counted(*more, "more field"));
     }
     text
+}
+
+/// One side of a difference, in a line.
+fn side(value: Option<&Value>) -> String {
+    let text = value.map_or_else(|| "absent".to_owned(), Value::to_string);
+    match text.char_indices().nth(SIDE) {
+        None => text,
+        Some((end, _)) => format!("{}... ({} characters)", &text[..end], text.chars().count()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{run_directory, tadpole};
     use serde_json::json;
-    use tadpole_kernel::id::{Sequence, Step};
 
     use super::*;
     use crate::engine::samples::Sample;
@@ -135,17 +145,27 @@ mod tests {
     fn a_difference_names_step_event_and_field_with_both_sides() {
         let parent = tempfile::tempdir().unwrap();
         let run = run_directory(parent.path());
-        let (recorded, recomputed) = (Some(json!(-0.25)), Some(json!(-0.26)));
-        let difference = Difference::Event {
-            step: Step(17),
-            system: "calibrate",
-            index: 3,
-            sequence: Sequence(412),
-            name: "TrajectoryFinished",
-            fields: vec![FieldDifference { path: "segments[0].log_probs[12]".into(), recorded, recomputed }],
+        let difference = Difference {
+            step: 17,
+            index: Some(3),
+            event: Some("TrajectoryFinished".into()),
+            field: "segments[0].log_probs[12]".into(),
+            recorded: Some(json!(-0.25)),
+            recomputed: Some(json!(-0.26)),
+            also: vec![FieldDifference {
+                path: "reward".into(),
+                recorded: Some(json!("x".repeat(500))),
+                recomputed: None,
+            }],
             more: 1,
+            text: String::new(),
         };
-        let others = std::iter::repeat_n(Difference::Over { step: Step(20) }, 4);
+        let other = Difference {
+            event: None,
+            text: "step 20: the run was over, yet it goes on".into(),
+            ..difference.clone()
+        };
+        let others = std::iter::repeat_n(other, 4);
         let engine =
             Sample { differences: [difference].into_iter().chain(others).collect(), ..Sample::default() };
         let failure = tadpole("verify {}", &run, &engine).expect_err("differs");

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tadpole_kernel::verify::Difference;
+use serde_json::Value;
+use tadpole_kernel::verify::FieldDifference;
 use tadpole_scenarios::schema::{HeldOutSet, PretrainScenario, Scenario};
 use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 
@@ -163,7 +164,7 @@ pub(crate) struct Shown {
     /// For people.
     pub(crate) text: String,
     /// For programs.
-    pub(crate) json: serde_json::Value,
+    pub(crate) json: Value,
 }
 
 /// The world as the log makes it.
@@ -202,6 +203,29 @@ pub(crate) struct VerifyReport {
     pub(crate) out_of_reach: Vec<u64>,
     /// The differences, the first first.
     pub(crate) differences: Vec<Difference>,
+}
+
+/// A fact that re-execution does not confirm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Difference {
+    /// The step.
+    pub(crate) step: u64,
+    /// The event's index within the step; none where it is not about one event.
+    pub(crate) index: Option<u64>,
+    /// The event's name.
+    pub(crate) event: Option<String>,
+    /// Path of the first field that differs; what else differs, where it is not about one event.
+    pub(crate) field: String,
+    /// What the log says of it.
+    pub(crate) recorded: Option<Value>,
+    /// What re-execution says of it.
+    pub(crate) recomputed: Option<Value>,
+    /// The other fields that differ.
+    pub(crate) also: Vec<FieldDifference>,
+    /// How many more differ than are named.
+    pub(crate) more: u64,
+    /// The whole of it in words.
+    pub(crate) text: String,
 }
 
 /// What pre-training made.

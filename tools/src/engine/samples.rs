@@ -8,15 +8,14 @@ use serde_json::json;
 
 use tadpole_kernel::event::Direction;
 use tadpole_kernel::id::{Iteration, StableId};
-use tadpole_kernel::verify::Difference;
 use tadpole_systems::analysis::{
     EvaluationSummary, IterationSummary, Recalibrated, Recalibration, RunSummary, Shift,
 };
 use tadpole_systems::evaluation::statistics::Mean;
 
 use super::{
-    Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest, ReplayReport,
-    RunRequest, Shown, State, Subject, VerifyReport, VerifyRequest,
+    Difference, Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest,
+    ReplayReport, RunRequest, Shown, State, Subject, VerifyReport, VerifyRequest,
 };
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};

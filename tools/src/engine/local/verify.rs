@@ -1,13 +1,13 @@
 //! Decides everything again.
 
-use tadpole_kernel::verify::{self, Report, Sample, VerifyOptions};
+use tadpole_kernel::verify::{self, FieldDifference, Report, Sample, VerifyOptions};
 use tadpole_systems::assembly;
 use tadpole_systems::phase::name;
 
 use super::existing::Existing;
 use super::failures;
 use super::watch::Watch;
-use crate::engine::{VerifyReport, VerifyRequest};
+use crate::engine::{Difference, VerifyReport, VerifyRequest};
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};
 
@@ -38,6 +38,43 @@ pub(super) fn verify(request: &VerifyRequest, observer: &dyn Observer) -> Result
         events,
         complete,
         out_of_reach: out_of_reach.into_iter().map(|step| step.0).collect(),
-        differences,
+        differences: differences.into_iter().map(flat).collect(),
     })
+}
+
+/// A difference with its first field in front.
+fn flat(found: verify::Difference) -> Difference {
+    let text = found.to_string();
+    let step = found.step().0;
+    let of_step = |field: &str, recorded, recomputed| {
+        (None, None, vec![FieldDifference { path: field.to_owned(), recorded, recomputed }], 0)
+    };
+    let (index, event, mut fields, more) = match found {
+        verify::Difference::Event { index, name, fields, more, .. } => {
+            (Some(index as u64), Some(name.to_owned()), fields, more)
+        }
+        verify::Difference::Count { recorded, recomputed, .. } => {
+            of_step("number of events", Some(recorded.into()), Some(recomputed.into()))
+        }
+        verify::Difference::Draws { recorded, recomputed, .. } => {
+            of_step("values drawn", Some(recorded.values.into()), Some(recomputed.values.into()))
+        }
+        verify::Difference::World { recorded, recomputed, .. } => {
+            of_step("world digest", Some(recorded.to_hex().into()), Some(recomputed.to_hex().into()))
+        }
+        verify::Difference::Seal { recorded, recomputed, .. } => {
+            of_step("seal of the segment", Some(recorded.into()), Some(recomputed.into()))
+        }
+        verify::Difference::Over { .. } => of_step("end of the run", None, None),
+        verify::Difference::Undecided { .. } => of_step("decision", None, None),
+        verify::Difference::Blob { digest, .. } => of_step("blob", Some(digest.to_hex().into()), None),
+    };
+    let (field, recorded, recomputed) = match fields.is_empty() {
+        true => (String::new(), None, None),
+        false => {
+            let FieldDifference { path, recorded, recomputed } = fields.remove(0);
+            (path, recorded, recomputed)
+        }
+    };
+    Difference { step, index, event, field, recorded, recomputed, also: fields, more: more as u64, text }
 }
