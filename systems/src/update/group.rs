@@ -16,6 +16,8 @@ pub(super) struct Grouped {
     pub(super) groups: Vec<Group>,
     /// What is trained on, by task and member.
     pub(super) sequences: Vec<TrainSequence>,
+    /// The trajectory of each sequence.
+    pub(super) sources: Vec<StableId>,
     /// The version that played them.
     pub(super) trained_on: Version,
 }
@@ -28,7 +30,7 @@ pub(super) fn collect(
 ) -> Result<Grouped, DecideError> {
     let reuse = recipe.curriculum.train_on_calibration;
     let trained_on = if reuse { Version(0) } else { plan::playing_version(recipe, progress.updates) };
-    let mut grouped = Grouped { groups: Vec::new(), sequences: Vec::new(), trained_on };
+    let mut grouped = Grouped { groups: Vec::new(), sequences: Vec::new(), sources: Vec::new(), trained_on };
     let mut tasks = plan::tasks(world, progress, recipe);
     tasks.sort_unstable();
     for task in tasks {
@@ -37,7 +39,7 @@ pub(super) fn collect(
         } else {
             plan::rollouts(world, progress, task).collect()
         };
-        let discarded = !teach(world, task, &members, recipe, &mut grouped.sequences)?;
+        let discarded = !teach(world, task, &members, recipe, &mut grouped)?;
         let trajectories = members.iter().map(|(id, _)| *id).collect();
         grouped.groups.push(Group { task, trajectories, discarded });
     }
@@ -58,7 +60,7 @@ fn teach(
     task: StableId,
     members: &[(StableId, &Trajectory)],
     recipe: &Scenario,
-    sequences: &mut Vec<TrainSequence>,
+    grouped: &mut Grouped,
 ) -> Result<bool, DecideError> {
     let row = |(place, (_, trajectory)): (usize, &(StableId, &Trajectory))| Row {
         group: task.0,
@@ -75,7 +77,8 @@ fn teach(
         taught = true;
         for segment in history.segments.iter() {
             let targets = segment.sampled.iter().map(|span| span.start..span.end).collect();
-            sequences.push(TrainSequence {
+            grouped.sources.push(*id);
+            grouped.sequences.push(TrainSequence {
                 sequence: Sequence { tokens: segment.tokens.unpack(), targets },
                 advantages: vec![*advantage as f32; segment.log_probs.len()],
                 rollout_log_probs: segment.log_probs.clone(),

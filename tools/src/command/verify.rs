@@ -1,15 +1,19 @@
 //! `tadpole verify`: decide everything in a run again and compare it with the log.
 
-use std::fmt::Write as _;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
+use tadpole_kernel::verify::{Difference, FieldDifference};
 
 use crate::arguments::Speed;
-use crate::engine::{Difference, Engine, VerifyReport, VerifyRequest};
+use crate::engine::{Engine, VerifyReport, VerifyRequest};
 use crate::failure::Failure;
 use crate::{scenario, text};
+
+/// Differences shown in full; what lies behind is counted.
+const SHOWN: usize = 3;
 
 /// Arguments of `tadpole verify`.
 #[derive(Args, Debug)]
@@ -51,41 +55,67 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
     if options.json {
         super::json(out, &report)?;
     }
-    let VerifyReport { run_id, steps, executed, events, differences } = &report;
-    if let Some(first) = differences.first() {
-        let others = differences.len() - 1;
-        let more = if others == 0 {
-            String::new()
-        } else {
-            format!("\n       with {} behind it", text::counted(others as u64, "further difference"))
-        };
-        let what = format!("re-execution does not confirm the log{}{more}", diff(first));
-        return Err(Failure::failed(what).at(options.run.display()).help(
-            "the log was changed, or this build decides otherwise than the one that made the run; `tadpole doctor` checks this machine",
-        ));
+    if !report.differences.is_empty() {
+        return Err(differs(&report, &options.run));
     }
     if !options.json {
-        writeln!(out, "run    {run_id}")?;
-        writeln!(out, "{executed} of {steps} steps decided again, {events} events compared: no difference")?;
+        write!(out, "{}", agrees(&report, &options.run))?;
     }
     Ok(())
 }
 
+fn agrees(report: &VerifyReport, run: &Path) -> String {
+    let VerifyReport { run_id, steps, executed, events, complete, out_of_reach, differences: _ } = report;
+    let mut lines = vec![
+        format!("run    {run_id}"),
+        format!("{executed} of {steps} steps decided again, {events} events in the log: no difference"),
+    ];
+    if !out_of_reach.is_empty() {
+        lines.push(format!(
+            "{} could not be decided again: what they start from was dropped, and the steps that make it were left out; verify without --sample and --skip-updates",
+            text::counted(out_of_reach.len() as u64, "step"),
+        ));
+    }
+    if !complete {
+        lines.push(format!("the run is not finished: `tadpole resume {}` goes on", run.display()));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn differs(report: &VerifyReport, run: &Path) -> Failure {
+    let shown: String = report.differences.iter().take(SHOWN).map(diff).collect();
+    let more = match report.differences.len() - report.differences.len().min(SHOWN) {
+        0 => String::new(),
+        more => format!("\n with {} behind them", text::counted(more as u64, "further difference")),
+    };
+    Failure::failed(format!("re-execution does not confirm the log{shown}{more}")).at(run.display()).help(
+        "the log was changed, or this build decides otherwise than the one that made the run; `tadpole doctor` checks this machine",
+    )
+}
+
 /// A difference with both sides.
 fn diff(difference: &Difference) -> String {
-    let Difference { step, index, event, field, recorded, recomputed } = difference;
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _infallible = write!(
-        text,
-        "\n step: {step}\nevent: {index} ({event})\nfield: {field}\n     - recorded   {recorded}\n     + recomputed {recomputed}"
-    );
+    let Difference::Event { step, system, index, sequence, name, fields, more } = difference else {
+        return format!("\n{difference}");
+    };
+    let side = |value: &Option<Value>| value.as_ref().map_or_else(|| "absent".to_owned(), Value::to_string);
+    let mut text = format!("\n step: {step} (system {system})\nevent: {index} of the step, {name}, sequence {sequence}");
+    for FieldDifference { path, recorded, recomputed } in fields {
+        let (recorded, recomputed) = (side(recorded), side(recomputed));
+        text += &format!("\nfield: {path}\n     - recorded   {recorded}\n     + recomputed {recomputed}");
+    }
+    if *more > 0 {
+        text += &format!("\n       and {}", text::counted(*more as u64, "more field"));
+    }
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{run_directory, tadpole};
+    use serde_json::json;
+    use tadpole_kernel::id::{Sequence, Step};
+
     use super::*;
     use crate::engine::samples::Sample;
     use crate::failure::Kind;
@@ -104,15 +134,18 @@ mod tests {
     fn a_difference_names_step_event_and_field_with_both_sides() {
         let parent = tempfile::tempdir().unwrap();
         let run = run_directory(parent.path());
-        let difference = Difference {
-            step: 17,
+        let (recorded, recomputed) = (Some(json!(-0.25)), Some(json!(-0.26)));
+        let difference = Difference::Event {
+            step: Step(17),
+            system: "calibrate",
             index: 3,
-            event: "TrajectoryFinished".into(),
-            field: "segments[0].log_probs[12]".into(),
-            recorded: "-0.25".into(),
-            recomputed: "-0.26".into(),
+            sequence: Sequence(412),
+            name: "TrajectoryFinished",
+            fields: vec![FieldDifference { path: "segments[0].log_probs[12]".into(), recorded, recomputed }],
+            more: 1,
         };
-        let engine = Sample { differences: vec![difference.clone(), difference], ..Sample::default() };
+        let others = std::iter::repeat_n(Difference::Over { step: Step(20) }, 4);
+        let engine = Sample { differences: [difference].into_iter().chain(others).collect(), ..Sample::default() };
         let failure = tadpole("verify {}", &run, &engine).expect_err("differs");
         assert_eq!(failure.kind(), Kind::Failed);
         insta::assert_snapshot!(failure.to_string().replace(run.to_str().unwrap(), "RUN"));
