@@ -115,3 +115,6 @@ impl Demonstrator {
         drill::play(self, noise, draws)
     }
 }
+
+#[cfg(test)]
+mod tests;
