@@ -21,6 +21,7 @@ use crate::curriculum::{calibrate, close, generate, judge, validate};
 use crate::evaluation::evaluate;
 use crate::generator::{Generator, Mutation, Process, Synthesis};
 use crate::harness::leaf::{Leaf, LeafConfig, Style, TOOLS};
+use crate::meter::Meter;
 use crate::open::{Base, open};
 use crate::phase::{self, name};
 use crate::rollout::Players;
@@ -97,6 +98,14 @@ pub struct Assembly {
     pub backend: String,
     /// The tokenizer, for showing trajectories.
     pub tokenizer: Arc<Tokenizer>,
+    /// What the systems play with and judge by, for measuring outside of the log.
+    pub players: Players,
+    /// Policies by the digest of their weights.
+    pub shelf: Shelf,
+    /// Who runs tests.
+    pub judge: Judge,
+    /// Live counts, for display.
+    pub meter: Meter,
 }
 
 /// Puts a run together.
@@ -106,16 +115,19 @@ pub struct Assembly {
 pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, AssemblyError> {
     let scenario = Arc::new(scenario.clone());
     let backend = backend(&scenario, execution)?;
-    let (weights, tokenizer) = policy(&scenario, &execution.base)?;
+    let weights = base_weights(&scenario, &execution.base)?;
+    let tokenizer = Arc::new(tokenizer(&scenario, &execution.base)?);
     let codec = Hermes::new(TOOLS);
     let end_of_turn = check(&scenario, &weights, &tokenizer, &codec)?;
     let recipe = Recipe::new(Arc::clone(&scenario), execution.threads);
-    let judge_means = judge_of(&scenario, execution);
+    let meter = Meter::default();
+    let judge_means = judge_of(&scenario, execution, &meter);
     let leaf =
         Arc::new(Leaf::new(leaf_config(&scenario.harness, limits(&scenario.sandbox)), Arc::new(codec)));
     let shelf = Shelf::new(Arc::clone(&backend));
     let tokens = (Arc::clone(&tokenizer), end_of_turn);
-    let players = Players::new(recipe.clone(), judge_means.clone(), leaf, tokens, shelf);
+    let players =
+        Players::new(recipe.clone(), judge_means.clone(), leaf, tokens, shelf.clone()).metered(&meter);
     let generator = generator(&scenario, &execution.base)?;
 
     let picked = Arc::clone(&scenario);
@@ -126,13 +138,14 @@ pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, 
             schema::Keep::All => Keep::All,
         })
         .provide(recipe)
-        .provide(judge_means)
-        .provide(players)
+        .provide(judge_means.clone())
+        .provide(players.clone())
         .provide(Learner::new(Arc::clone(&backend)))
         .provide(Synthesis::new(generator))
         .provide(Base(Arc::new(weights)));
     register(&mut systems);
-    Ok(Assembly { systems, header: header(&scenario), backend: backend.describe(), tokenizer })
+    let (header, backend) = (header(&scenario), backend.describe());
+    Ok(Assembly { systems, header, backend, tokenizer, players, shelf, judge: judge_means, meter })
 }
 
 fn generator(scenario: &Scenario, base: &Path) -> Result<Arc<dyn Generator>, AssemblyError> {
@@ -185,12 +198,12 @@ fn backend(scenario: &Scenario, execution: &Execution) -> Result<Arc<dyn Backend
     Ok(Arc::new(CpuBackend::with_isa(execution.threads, isa)?))
 }
 
-fn judge_of(scenario: &Scenario, execution: &Execution) -> Judge {
+fn judge_of(scenario: &Scenario, execution: &Execution, meter: &Meter) -> Judge {
     let sandbox = match &execution.workers {
         Some(command) => SandboxPool::workers(command.clone(), execution.worker_count),
         None => SandboxPool::in_process(execution.worker_count),
     };
-    Judge { sandbox: Arc::new(sandbox), limits: limits(&scenario.sandbox) }
+    Judge { sandbox: Arc::new(sandbox.metered(meter)), limits: limits(&scenario.sandbox) }
 }
 
 /// What one request to a scenario's sandbox may use.
@@ -224,22 +237,32 @@ pub fn leaf_config(harness: &schema::Harness, limits: Limits) -> LeafConfig {
     }
 }
 
-/// Weights and tokenizer of the base policy.
-fn policy(scenario: &Scenario, base: &Path) -> Result<(Weights, Arc<Tokenizer>), AssemblyError> {
-    let embedded = || Tokenizer::load(assets::TOKENIZER).map(Arc::new);
-    match scenario.policy.source {
-        PolicySource::Embedded => Ok((Weights::from_safetensors(assets::WEIGHTS, None)?, embedded()?)),
-        PolicySource::Random => Ok((random(&scenario.policy.shape, scenario.seed)?, embedded()?)),
+/// A file of the base policy, where the scenario names a directory of them.
+fn policy_file(scenario: &Scenario, base: &Path, name: &str) -> Result<Vec<u8>, AssemblyError> {
+    let path = base.join(&scenario.policy.path).join(name);
+    std::fs::read(&path).map_err(|error| AssemblyError::PolicyFile { path, error })
+}
+
+/// The tokenizer of a scenario; `policy.path` is relative to `base`.
+///
+/// # Errors
+/// Where it is missing or refused.
+pub fn tokenizer(scenario: &Scenario, base: &Path) -> Result<Tokenizer, AssemblyError> {
+    Ok(match scenario.policy.source {
+        PolicySource::Embedded | PolicySource::Random => Tokenizer::load(assets::TOKENIZER)?,
+        PolicySource::File => Tokenizer::load(&policy_file(scenario, base, "tokenizer.json")?)?,
+    })
+}
+
+/// Weights of the base policy.
+fn base_weights(scenario: &Scenario, base: &Path) -> Result<Weights, AssemblyError> {
+    Ok(match scenario.policy.source {
+        PolicySource::Embedded => Weights::from_safetensors(assets::WEIGHTS, None)?,
+        PolicySource::Random => random(&scenario.policy.shape, scenario.seed)?,
         PolicySource::File => {
-            let directory = base.join(&scenario.policy.path);
-            let read = |name: &str| {
-                let path = directory.join(name);
-                std::fs::read(&path).map_err(|error| AssemblyError::PolicyFile { path, error })
-            };
-            let weights = Weights::from_safetensors(&read("model.safetensors")?, None)?;
-            Ok((weights, Arc::new(Tokenizer::load(&read("tokenizer.json")?)?)))
+            Weights::from_safetensors(&policy_file(scenario, base, "model.safetensors")?, None)?
         }
-    }
+    })
 }
 
 /// Fresh weights of `shape`.

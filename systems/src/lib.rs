@@ -18,6 +18,7 @@ pub mod grading;
 pub mod harness;
 mod ids;
 pub mod interpreter;
+pub mod meter;
 pub mod open;
 mod parallel;
 pub mod phase;

@@ -66,7 +66,7 @@ pub fn open(
 }
 
 /// Sound tasks of a set, none of which is in `known`, until there are as many as the scenario wants.
-fn draw_set(
+pub(crate) fn draw_set(
     set: &HeldOutSet,
     recipe: &Recipe,
     judge: &Judge,

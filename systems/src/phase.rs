@@ -56,10 +56,10 @@ pub fn next(world: &WorldView<'_>, recipe: &Scenario) -> Option<&'static str> {
             let planned = update::plan::updates(progress, recipe);
             Some(if progress.updates >= planned {
                 name::PUBLISH
-            } else if update::plan::needs_rollouts(world, progress, recipe) {
-                name::ROLL_OUT
-            } else {
+            } else if update::plan::to_play(world, progress, recipe).is_empty() {
                 name::UPDATE
+            } else {
+                name::ROLL_OUT
             })
         }
         Phase::Refused | Phase::Finished => None,

@@ -107,10 +107,12 @@ mod tests {
             "show runs/frognano-1 event 12",
             "show runs/frognano-1 task 12 --json",
             "show runs/frognano-1 trajectory 99",
-            "show runs/frognano-1 update 1 3",
+            "show runs/frognano-1 update 1 3 --tokens",
             "show runs/frognano-1 curriculum",
             "show runs/frognano-1 evaluations",
             "eval runs/frognano-1 --iteration 0 --tasks 100 --samples 8 --greedy",
+            "eval runs/frognano-1 --set final --samples 32 --temperature 1",
+            "eval runs/frognano-1 --admitted --iteration 2 --refined",
             "pretrain scenarios/pretrain.toml --out out",
             "pretrain --print-defaults",
             "doctor --json",
@@ -131,6 +133,9 @@ mod tests {
             ("verify r --sample 0", "0"),
             ("replay r --to -1", "-1"),
             ("show r update 1", "UPDATE"),
+            ("eval r --set a --tasks 3", "--tasks"),
+            ("eval r --refined", "--admitted"),
+            ("eval r --temperature nan", "nan"),
         ] {
             let error = parse(line).expect_err(line);
             assert!(error.contains(part), "{line}: {error}");

@@ -17,13 +17,18 @@ mod text;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tadpole_systems::sandbox::memory::Counting;
+
+/// Counts in sandbox workers alone, whose programs it bounds.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
     let arguments = match arguments::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return failure::report_usage(&error),
     };
-    match command::dispatch(arguments.command, &engine::Unwired, &mut std::io::stdout()) {
+    match command::dispatch(arguments.command, &engine::Local, &mut std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -18,6 +18,11 @@ pub(crate) fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{plural}")
 }
 
+/// Every line two columns to the right; what follows is a line of its own.
+pub(crate) fn indented(text: &str) -> String {
+    text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") }).collect()
+}
+
 /// `950`, `3.1k`, `2.4M`.
 pub(crate) fn quantity(number: f64) -> String {
     match number {

@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::Serialize;
 use tadpole_kernel::event::{Direction, Event, TaskAdmittedV1};
 use tadpole_kernel::id::StableId;
 
-use super::summary::reason;
+use super::summary::rejection_name;
 
 /// The curriculum of a run, an entry an iteration, from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct Curriculum {
 }
 
 /// What happened to the candidates of one iteration.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct IterationCurriculum {
     /// Candidates drawn afresh.
     pub drawn: u32,
@@ -50,6 +51,7 @@ pub struct IterationCurriculum {
     pub strata: BTreeMap<String, u32>,
     /// Bugs of admitted tasks by mutation operator.
     pub operators: BTreeMap<String, u32>,
+    #[serde(skip)]
     looks_by_candidate: BTreeMap<StableId, (u32, u32)>,
 }
 
@@ -88,7 +90,7 @@ impl Curriculum {
             }
             Event::CandidateValidated(_) => self.entry().validated += 1,
             Event::CandidateRejected(rejected) => {
-                *self.entry().rejected.entry(reason(rejected.reason)).or_default() += 1;
+                *self.entry().rejected.entry(rejection_name(rejected.reason)).or_default() += 1;
             }
             Event::CandidateCalibrated(look) => {
                 let entry = self.entry();

@@ -1,13 +1,15 @@
-//! The table of iterations: one row for the base, one for each iteration that was trained.
+//! A run in figures: the table of iterations, one row for the base and one for each iteration that was trained.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tadpole_kernel::event::{EvaluationFinishedV1, Event, Rejection, UpdateAppliedV1};
-use tadpole_kernel::id::StableId;
+use tadpole_kernel::run::{RunError, RunReader};
 
-/// What `show --json` prints.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+use crate::sandbox::WATCHDOG_EFFECT;
+
+/// A run in figures. Its JSON has the fields up to `iterations`; the others are for whoever reads it in Rust.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunSummary {
     /// The run's id, hexadecimal.
     pub run_id: String,
@@ -19,15 +21,22 @@ pub struct RunSummary {
     pub steps: u64,
     /// Events.
     pub events: u64,
-    /// CPU seconds of all processes so far; from the wall-clock sidecar, `None` where it is not there.
+    /// CPU seconds of all processes so far, from the wall-clock sidecar; `None` where it holds nothing.
     pub cpu_s: Option<f64>,
-    /// Verdicts that a wall-clock watchdog gave: 0 in every shipped scenario.
-    pub watchdog_verdicts: u64,
     /// Iteration 0 is the base.
     pub iterations: Vec<IterationSummary>,
+    /// Verdicts that depended on the machine: 0 in every shipped scenario.
+    #[serde(skip)]
+    pub watchdogs: u64,
+    /// Why the run ended early, where an update was refused.
+    #[serde(skip)]
+    pub refused: Option<String>,
+    /// Whether the run is complete.
+    #[serde(skip)]
+    pub finished: bool,
 }
 
-/// One row.
+/// One row. What is not known yet, or does not exist for the base, is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IterationSummary {
     /// 0 for the base.
@@ -36,13 +45,11 @@ pub struct IterationSummary {
     pub candidates: u32,
     /// Tasks admitted, filled ones included.
     pub admitted: u32,
-    /// Of them, taken as the nearest mixed group after the budget was spent.
-    pub filled: u32,
     /// Candidates made by refining another.
     pub refined: u32,
     /// Rejections by reason.
     pub rejected: BTreeMap<String, u32>,
-    /// Mean calibrated pass rate of its candidates.
+    /// Mean p-hat of the admitted tasks, filled ones included.
     pub p_hat_mean: Option<f64>,
     /// Solve rate on the first held-out set.
     pub solve_rate: Option<f64>,
@@ -56,17 +63,25 @@ pub struct IterationSummary {
     pub tokens_mean: Option<f64>,
     /// Share of trainable tokens that the mask kept.
     pub kept_share: Option<f64>,
-    /// Updates in which the mask dropped a token.
-    pub updates_with_drops: u32,
+    /// Of the admitted tasks, taken as the nearest mixed group after the budget was spent.
+    #[serde(skip)]
+    pub filled: u32,
     /// Updates applied.
+    #[serde(skip)]
     pub updates: u32,
+    /// Of them, those in which the mask dropped a token.
+    #[serde(skip)]
+    pub updates_with_drops: u32,
     /// Every evaluation of the policy that the iteration published.
+    #[serde(skip)]
     pub evaluations: Vec<EvaluationSummary>,
 }
 
-/// One evaluation.
+/// A policy on a held-out set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvaluationSummary {
+    /// The iteration that published the policy; 0 is the base.
+    pub iteration: u32,
     /// Name of the held-out set.
     pub set: String,
     /// Sampling temperature; 0 is greedy.
@@ -78,25 +93,64 @@ pub struct EvaluationSummary {
     /// Share solved.
     pub solve_rate: f64,
     /// Lower end of its 95% Wilson interval.
-    pub low: f64,
+    pub solve_low: f64,
     /// Upper end.
-    pub high: f64,
+    pub solve_high: f64,
     /// Unbiased pass@k, by k.
     pub pass_at: BTreeMap<u32, f64>,
+    /// Mean entropy, nats a token.
+    pub entropy: f64,
+    /// Mean sampled tokens a trajectory.
+    pub tokens_mean: f64,
+}
+
+impl RunSummary {
+    /// Reads the log of a run, finished or not.
+    pub fn read(run: &RunReader) -> Result<Self, RunError> {
+        let mut summary = Summary::default();
+        let (mut steps, mut events, mut last) = (0, 0, None);
+        for entry in run.events()? {
+            let (commit, _, event) = entry?;
+            summary.add(&event);
+            (steps, events, last) = (commit.step.next().0, events + 1, Some(commit));
+        }
+        let timings = run.timings()?;
+        let cpu_us: u64 = timings.iter().map(|timing| timing.cpu_us).sum();
+        Ok(Self {
+            run_id: run.run().to_hex(),
+            chain: last.map(|commit| commit.chain.to_hex()).unwrap_or_default(),
+            world: last.map(|commit| commit.world.to_hex()).unwrap_or_default(),
+            steps,
+            events,
+            cpu_s: (!timings.is_empty()).then_some(cpu_us as f64 / 1e6),
+            iterations: summary.iterations(),
+            watchdogs: summary.watchdogs,
+            refused: summary.refused,
+            finished: summary.finished,
+        })
+    }
+
+    /// Every evaluation, in the order in which they were made.
+    pub fn evaluations(&self) -> impl Iterator<Item = &EvaluationSummary> {
+        self.iterations.iter().flat_map(|iteration| &iteration.evaluations)
+    }
 }
 
 impl From<&EvaluationFinishedV1> for EvaluationSummary {
     fn from(event: &EvaluationFinishedV1) -> Self {
         let sampled = f64::from(event.tasks) * f64::from(event.samples);
         Self {
+            iteration: event.iteration.0,
             set: event.set.clone(),
             temperature: event.temperature,
             tasks: event.tasks,
             samples: event.samples,
             solve_rate: if sampled > 0.0 { f64::from(event.solved) / sampled } else { 0.0 },
-            low: event.low,
-            high: event.high,
+            solve_low: event.low,
+            solve_high: event.high,
             pass_at: event.pass_at.iter().map(|pass| (pass.k, pass.value)).collect(),
+            entropy: event.entropy,
+            tokens_mean: event.tokens_mean,
         }
     }
 }
@@ -104,15 +158,18 @@ impl From<&EvaluationFinishedV1> for EvaluationSummary {
 /// Folds events into the rows.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    rows: Vec<Row>,
-    current: usize,
+    rows: BTreeMap<u32, Row>,
+    current: u32,
+    main: Option<(String, f32)>,
     watchdogs: u64,
+    refused: Option<String>,
+    finished: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Row {
     shown: IterationSummary,
-    looks: BTreeMap<StableId, (u32, u32)>,
+    rates: f64,
     tokens: u64,
     kept: u64,
 }
@@ -121,31 +178,32 @@ impl Summary {
     /// Takes in the next event of the log.
     pub fn add(&mut self, event: &Event) {
         match event {
-            Event::IterationStarted(started) => self.current = started.iteration.0 as usize,
+            Event::IterationStarted(started) => self.current = started.iteration.0,
             Event::CandidateGenerated(generated) => {
                 let row = self.row();
                 row.shown.candidates += 1;
                 row.shown.refined += u32::from(generated.refined.is_some());
             }
             Event::CandidateRejected(rejected) => {
-                *self.row().shown.rejected.entry(reason(rejected.reason).to_owned()).or_default() += 1;
-            }
-            Event::CandidateCalibrated(look) => {
-                let (passed, sampled) = self.row().looks.entry(look.candidate).or_default();
-                *passed += look.passed;
-                *sampled += look.sampled;
+                *self.row().shown.rejected.entry(rejection_name(rejected.reason).to_owned()).or_default() +=
+                    1;
             }
             Event::TaskAdmitted(admitted) => {
                 let row = self.row();
                 row.shown.admitted += 1;
                 row.shown.filled += u32::from(!admitted.in_band);
+                row.rates += f64::from(admitted.passed) / f64::from(admitted.sampled.max(1));
             }
             Event::UpdateApplied(update) => self.row().add_update(update),
             Event::EvaluationFinished(evaluation) => {
-                self.current = evaluation.iteration.0 as usize;
-                self.row().add_evaluation(evaluation);
+                self.current = evaluation.iteration.0;
+                let kind = (evaluation.set.clone(), evaluation.temperature);
+                let is_main = *self.main.get_or_insert_with(|| kind.clone()) == kind;
+                self.row().add_evaluation(evaluation, is_main);
             }
-            Event::EffectRecorded(effect) if effect.kind == "watchdog" => self.watchdogs += 1,
+            Event::EffectRecorded(effect) if effect.kind == WATCHDOG_EFFECT => self.watchdogs += 1,
+            Event::UpdateRefused(refused) => self.refused = Some(refused.reason.clone()),
+            Event::RunFinished(_) => self.finished = true,
             _ => {}
         }
     }
@@ -153,20 +211,11 @@ impl Summary {
     /// The rows so far, the base first.
     #[must_use]
     pub fn iterations(&self) -> Vec<IterationSummary> {
-        self.rows.iter().enumerate().map(|(iteration, row)| row.show(iteration as u32)).collect()
-    }
-
-    /// Verdicts that a wall-clock watchdog gave.
-    #[must_use]
-    pub fn watchdog_verdicts(&self) -> u64 {
-        self.watchdogs
+        self.rows.iter().map(|(&iteration, row)| row.show(iteration)).collect()
     }
 
     fn row(&mut self) -> &mut Row {
-        if self.rows.len() <= self.current {
-            self.rows.resize_with(self.current + 1, Row::default);
-        }
-        &mut self.rows[self.current]
+        self.rows.entry(self.current).or_default()
     }
 }
 
@@ -178,12 +227,13 @@ impl Row {
         self.shown.updates_with_drops += u32::from(update.kept < update.tokens);
     }
 
-    fn add_evaluation(&mut self, event: &EvaluationFinishedV1) {
+    /// The first measurement of a run is the one whose figures stand in every row.
+    fn add_evaluation(&mut self, event: &EvaluationFinishedV1, is_main: bool) {
         let evaluation = EvaluationSummary::from(event);
-        if self.shown.evaluations.is_empty() {
+        if is_main {
             self.shown.solve_rate = Some(evaluation.solve_rate);
-            self.shown.solve_low = Some(evaluation.low);
-            self.shown.solve_high = Some(evaluation.high);
+            self.shown.solve_low = Some(evaluation.solve_low);
+            self.shown.solve_high = Some(evaluation.solve_high);
             self.shown.entropy = Some(event.entropy);
             self.shown.tokens_mean = Some(event.tokens_mean);
         }
@@ -191,21 +241,19 @@ impl Row {
     }
 
     fn show(&self, iteration: u32) -> IterationSummary {
-        let rates = self.looks.values().filter(|(_, sampled)| *sampled > 0);
-        let (sum, count) = rates.fold((0.0, 0u32), |(sum, count), (passed, sampled)| {
-            (sum + f64::from(*passed) / f64::from(*sampled), count + 1)
-        });
+        let admitted = self.shown.admitted;
         IterationSummary {
             iteration,
-            p_hat_mean: (count > 0).then(|| sum / f64::from(count)),
+            p_hat_mean: (admitted > 0).then(|| self.rates / f64::from(admitted)),
             kept_share: (self.tokens > 0).then(|| self.kept as f64 / self.tokens as f64),
             ..self.shown.clone()
         }
     }
 }
 
-/// A rejection as people and JSON write it.
-pub(super) fn reason(rejection: Rejection) -> &'static str {
+/// A rejection as JSON writes it; people read it with spaces.
+#[must_use]
+pub fn rejection_name(rejection: Rejection) -> &'static str {
     match rejection {
         Rejection::DoesNotLoad => "does_not_load",
         Rejection::NothingFails => "nothing_fails",

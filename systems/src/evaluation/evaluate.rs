@@ -54,7 +54,7 @@ pub fn evaluate(
 }
 
 /// The tasks of a held-out set, by id.
-fn held_out(world: &WorldView, name: &str) -> Vec<StableId> {
+pub(crate) fn held_out(world: &WorldView, name: &str) -> Vec<StableId> {
     world
         .tasks()
         .filter(|(_, task)| matches!(&task.source, TaskSource::HeldOut { set } if set == name))
@@ -62,7 +62,8 @@ fn held_out(world: &WorldView, name: &str) -> Vec<StableId> {
         .collect()
 }
 
-fn tally(
+/// What the trajectories of a measurement, `samples` a task, came to.
+pub(crate) fn tally(
     iteration: tadpole_kernel::id::Iteration,
     measurement: &Measurement<'_>,
     tasks: u32,

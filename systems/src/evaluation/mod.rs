@@ -5,3 +5,4 @@ pub mod plan;
 pub mod statistics;
 
 pub use evaluate::evaluate;
+pub(crate) use evaluate::{held_out, tally};

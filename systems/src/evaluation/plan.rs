@@ -40,11 +40,16 @@ pub fn measurements(recipe: &Scenario, iteration: u32) -> impl Iterator<Item = M
         })
 }
 
-/// The next measurement of the policy published last, if one is due.
-#[must_use]
-pub fn next<'a>(progress: &Progress, recipe: &'a Scenario) -> Option<Measurement<'a>> {
-    measurements(recipe, progress.iteration.0).find(|due| {
+/// The measurements that the policy published last is still due, in order.
+pub fn due<'a>(progress: &Progress, recipe: &'a Scenario) -> impl Iterator<Item = Measurement<'a>> {
+    measurements(recipe, progress.iteration.0).filter(|due| {
         let key = (due.set.name.as_str(), due.temperature.to_bits());
         !progress.evaluated.iter().any(|(set, bits)| (set.as_str(), *bits) == key)
     })
+}
+
+/// The next measurement of the policy published last, if one is due.
+#[must_use]
+pub fn next<'a>(progress: &Progress, recipe: &'a Scenario) -> Option<Measurement<'a>> {
+    due(progress, recipe).next()
 }

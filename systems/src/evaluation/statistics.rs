@@ -3,6 +3,32 @@
 /// 97.5% quantile of the standard normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
+/// A mean with the 95% interval of the normal approximation.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Mean {
+    /// Numbers that it is the mean of.
+    pub count: u32,
+    /// The mean.
+    pub mean: f64,
+    /// Lower end of the interval; the mean itself where there is but one number.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The mean of `values`, each independent of the others; `None` of none.
+#[must_use]
+pub fn mean(values: &[f64]) -> Option<Mean> {
+    if values.is_empty() {
+        return None;
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    let error = if count > 1.0 { (squares / (count - 1.0) / count).sqrt() } else { 0.0 };
+    Some(Mean { count: values.len() as u32, mean, low: mean - Z * error, high: mean + Z * error })
+}
+
 /// The 95% Wilson score interval of a binomial share (Wilson 1927): `(low, high)`.
 ///
 /// Nothing sampled says nothing: the interval is then all of `[0, 1]`.
@@ -51,6 +77,16 @@ mod tests {
         assert!((low - 0.191_029).abs() < 1e-5 && (high - 0.437_506).abs() < 1e-5, "{low} {high}");
         let (low, high) = wilson(0, 10);
         assert!(low == 0.0 && (high - 0.277_533).abs() < 1e-5, "{low} {high}");
+    }
+
+    #[test]
+    fn a_mean_comes_with_its_standard_error() {
+        // Sample deviation of {1, 2, 3, 4} is sqrt(5/3); its standard error half of that.
+        let Mean { count, mean: centre, low, high } = mean(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        let spread = 1.959_963_984_540_054 * (5.0_f64 / 3.0).sqrt() / 2.0;
+        assert!(count == 4 && close(centre, 2.5) && close(low, 2.5 - spread) && close(high, 2.5 + spread));
+        assert_eq!(mean(&[0.5]), Some(Mean { count: 1, mean: 0.5, low: 0.5, high: 0.5 }));
+        assert_eq!(mean(&[]), None);
     }
 
     #[test]

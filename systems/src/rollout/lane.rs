@@ -22,7 +22,10 @@ pub(super) fn run(
         for (slot, place) in live.iter_mut().enumerate().filter(|(_, place)| place.is_none()) {
             let Some((index, assignment)) = take(assignments, next) else { break };
             match Live::open(players, assignment)? {
-                Opened::Over(played) => done.push((index, *played)),
+                Opened::Over(played) => {
+                    players.meter.played();
+                    done.push((index, *played));
+                }
                 Opened::UnderWay(episode) => {
                     decoder.reset(slot)?;
                     *place = Some((index, episode));
@@ -38,12 +41,14 @@ pub(super) fn run(
             .filter_map(|&slot| live[slot].as_ref().map(|(_, episode)| (slot, episode.unfed())))
             .collect();
         let logits = decoder.extend(&work)?;
+        players.meter.sampled(busy.len());
         for (row, slot) in logits.rows().zip(busy) {
             let Some((index, episode)) = &mut live[slot] else { continue };
             if let Some(exit) = episode.advance(row)? {
                 let index = *index;
                 if let Some((_, episode)) = live[slot].take() {
                     done.push((index, episode.finish(exit)?));
+                    players.meter.played();
                 }
             }
         }

@@ -10,7 +10,7 @@ use tadpole_gpu::sample::SampleError;
 use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{Context, DecideError};
 use tadpole_kernel::effect::EffectStore;
-use tadpole_kernel::id::{Iteration, Version};
+use tadpole_kernel::id::{Digest, Iteration, Version};
 use tadpole_kernel::world::{Progress, WorldView};
 
 use super::assignment::{Assignment, Played};
@@ -18,6 +18,7 @@ use super::lane;
 use crate::capability::{Judge, Recipe, Shelf};
 use crate::grading::GradeError;
 use crate::harness::{Harness, TokenBudget};
+use crate::meter::Meter;
 use crate::sandbox::{SandboxError, Witness};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 
@@ -54,6 +55,7 @@ pub struct Players {
     pub(super) end_of_turn: u32,
     pub(super) budget: TokenBudget,
     pub(super) slots: usize,
+    pub(super) meter: Meter,
     shelf: Shelf,
 }
 
@@ -71,7 +73,14 @@ impl Players {
         shelf: Shelf,
     ) -> Self {
         let budget = TokenBudget { context: recipe.harness.context, turn: recipe.harness.turn_tokens };
-        Self { recipe, judge, harness, tokenizer, end_of_turn, budget, slots: SLOTS, shelf }
+        let meter = Meter::default();
+        Self { recipe, judge, harness, tokenizer, end_of_turn, budget, slots: SLOTS, meter, shelf }
+    }
+
+    /// The same players, counting what they play in `meter`.
+    #[must_use]
+    pub fn metered(self, meter: &Meter) -> Self {
+        Self { meter: meter.clone(), ..self }
     }
 
     /// The same players under watch: verdicts that depend on the machine are recorded as effects.
@@ -106,12 +115,36 @@ impl Players {
         Ok(played.into_iter().map(|(_, played)| played).collect())
     }
 
+    /// Plays `assignments` by the policy with these weights, whatever versions they name; results stand in their order.
+    ///
+    /// # Errors
+    /// Where the machine failed; what a policy does wrong is an outcome.
+    pub fn play_by(
+        &self,
+        weights: Digest,
+        blobs: &BlobReader,
+        assignments: &[Assignment],
+    ) -> Result<Vec<Played>, DecideError> {
+        let policy = self.shelf.policy(weights, blobs)?;
+        let batch: Vec<(usize, &Assignment)> = assignments.iter().enumerate().collect();
+        let mut played = self.play_batch(policy.as_ref(), &batch).context("playing episodes")?;
+        played.sort_unstable_by_key(|(index, _)| *index);
+        Ok(played.into_iter().map(|(_, played)| played).collect())
+    }
+
+    /// The recipe they play by.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
     /// Deals the assignments out to the lanes; the first error, in order of lanes, is returned.
     fn play_batch(
         &self,
         policy: &dyn tadpole_gpu::backend::Policy,
         assignments: &[(usize, &Assignment)],
     ) -> Result<Vec<(usize, Played)>, PlayError> {
+        let _playing = self.meter.playing(assignments.len());
         let lanes = self.recipe.threads().min(assignments.len()).max(1);
         let next = AtomicUsize::new(0);
         let lane = || lane::run(self, policy, assignments, &next);
@@ -133,11 +166,7 @@ impl Players {
 }
 
 /// Weights of a version of the iteration under way.
-fn weights(
-    progress: &Progress,
-    world: &WorldView<'_>,
-    version: Version,
-) -> Result<tadpole_kernel::id::Digest, DecideError> {
+fn weights(progress: &Progress, world: &WorldView<'_>, version: Version) -> Result<Digest, DecideError> {
     let policy = progress.versions.get(version.0 as usize).and_then(|&id| world.policy(id));
     let Iteration(iteration) = progress.iteration;
     policy.map(|policy| policy.weights).ok_or_else(|| {

@@ -12,6 +12,7 @@ use tadpole_scenarios::repository::Tree;
 use super::memory::{answer, thread};
 use super::wire::{self, Answer, read_frame, write_frame};
 use super::{BashOutcome, Limits, Sandbox, SandboxError, TestReport, TestStatus, Verdict};
+use crate::meter::Meter;
 
 /// Added to a request's watchdog before the worker is killed: the interpreter's own should come first.
 const WATCHDOG_GRACE: Duration = Duration::from_secs(5);
@@ -42,6 +43,7 @@ pub struct SandboxPool {
     back: Sender<Slot>,
     command: Option<WorkerCommand>,
     deaths: AtomicU64,
+    meter: Meter,
 }
 
 /// A place for a worker. It is started when it is first needed.
@@ -71,7 +73,13 @@ impl SandboxPool {
             // The channel has room for every slot.
             back.send(None).ok();
         }
-        Self { free, back, command, deaths: AtomicU64::new(0) }
+        Self { free, back, command, deaths: AtomicU64::new(0), meter: Meter::default() }
+    }
+
+    /// The same pool, counting the processor time of its workers in `meter`.
+    #[must_use]
+    pub fn metered(self, meter: &Meter) -> Self {
+        Self { meter: meter.clone(), ..self }
     }
 
     /// How many workers died or were killed so far. Depends on the machine: for display only.
@@ -105,7 +113,7 @@ impl SandboxPool {
                 empty => empty.insert(self.start()?),
             };
             let reply = match seat {
-                Seat::Process(worker) => worker.ask(request, wall),
+                Seat::Process(worker) => worker.ask(request, wall, &self.meter),
                 Seat::Thread(local) => local.ask(request, wall),
             };
             match reply {
@@ -238,10 +246,16 @@ impl Worker {
         Ok(Self { child, input, bodies })
     }
 
-    fn ask(&mut self, request: &[u8], wall: Duration) -> Reply {
-        match write_frame(&mut self.input, request) {
-            Ok(()) => Reply::wait(&self.bodies, wall),
-            Err(_) => Reply::Dead,
+    fn ask(&mut self, request: &[u8], wall: Duration, meter: &Meter) -> Reply {
+        if write_frame(&mut self.input, request).is_err() {
+            return Reply::Dead;
+        }
+        match Reply::wait(&self.bodies, wall) {
+            Reply::Body(mut body) => {
+                meter.worked(wire::take_cost(&mut body));
+                Reply::Body(body)
+            }
+            reply => reply,
         }
     }
 }

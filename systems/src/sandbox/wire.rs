@@ -3,9 +3,11 @@
 //! ```text
 //! frame := u32 length, u32 CRC-32 of body, body
 //! ```
+//! The body of an answer is followed by what it cost ([`put_cost`]).
 //! Integers are little-endian. Both ends are the same binary, so the body has no version.
 
 use std::io::{self, Read, Write};
+use std::time::Duration;
 
 use tadpole_scenarios::repository::Tree;
 
@@ -66,6 +68,19 @@ pub(super) fn read_frame(pipe: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "frame with a wrong checksum"));
     }
     Ok(Some(body))
+}
+
+/// Puts behind an answer what it cost: processor time, `u64` microseconds.
+pub(super) fn put_cost(answer: &mut Vec<u8>, spent: Duration) {
+    answer.extend(u64::try_from(spent.as_micros()).unwrap_or(u64::MAX).to_le_bytes());
+}
+
+/// Takes it off again; nothing where a body is too short to hold it.
+pub(super) fn take_cost(body: &mut Vec<u8>) -> Duration {
+    let Some((rest, cost)) = body.split_last_chunk() else { return Duration::ZERO };
+    let spent = Duration::from_micros(u64::from_le_bytes(*cost));
+    body.truncate(rest.len());
+    spent
 }
 
 /// The bytes of [`Request::Bash`].

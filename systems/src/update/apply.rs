@@ -22,7 +22,7 @@ pub fn update(
     blobs: Res<BlobReader>,
 ) -> DecideResult {
     let progress = world.progress();
-    let Grouped { groups, sequences, trained_on } = group::collect(&world, progress, &recipe)?;
+    let Grouped { groups, sequences, sources: _, trained_on } = group::collect(&world, progress, &recipe)?;
     let mut trainer = learner.trainer(&world, &recipe, &blobs)?;
     let rate = learning_rate(&recipe, progress.iteration.0, progress.updates);
     let batch = TrainBatch { sequences, temperature: recipe.rollout.temperature };

@@ -3,8 +3,8 @@
 use tadpole_gpu::backend::{Sequence, TrainSequence};
 use tadpole_gpu::dppo::{self, Row};
 use tadpole_kernel::decide::{Context, DecideError};
-use tadpole_kernel::event::{Exit, Group, Purpose};
-use tadpole_kernel::id::{StableId, Version, Visit};
+use tadpole_kernel::event::{Exit, Group};
+use tadpole_kernel::id::{StableId, Version};
 use tadpole_kernel::world::{Progress, TaskSource, Trajectory, WorldView};
 use tadpole_scenarios::schema::{Deviation, Scenario};
 
@@ -16,6 +16,8 @@ pub(super) struct Grouped {
     pub(super) groups: Vec<Group>,
     /// What is trained on, by task and member.
     pub(super) sequences: Vec<TrainSequence>,
+    /// The trajectory of each sequence.
+    pub(super) sources: Vec<StableId>,
     /// The version that played them.
     pub(super) trained_on: Version,
 }
@@ -28,20 +30,16 @@ pub(super) fn collect(
 ) -> Result<Grouped, DecideError> {
     let reuse = recipe.curriculum.train_on_calibration;
     let trained_on = if reuse { Version(0) } else { plan::playing_version(recipe, progress.updates) };
-    let mut grouped = Grouped { groups: Vec::new(), sequences: Vec::new(), trained_on };
-    let mut tasks = plan::tasks(progress, recipe, progress.updates);
+    let mut grouped = Grouped { groups: Vec::new(), sequences: Vec::new(), sources: Vec::new(), trained_on };
+    let mut tasks = plan::tasks(world, progress, recipe);
     tasks.sort_unstable();
     for task in tasks {
         let members: Vec<_> = if reuse {
             candidate_of(world, task).map(|it| world.played_on(it).collect()).unwrap_or_default()
         } else {
-            let wanted = Visit(progress.updates);
-            world
-                .played_on(task)
-                .filter(|(_, it)| it.purpose == Purpose::Rollout && it.visit == wanted)
-                .collect()
+            plan::rollouts(world, progress, task).collect()
         };
-        let discarded = !teach(world, task, &members, recipe, &mut grouped.sequences)?;
+        let discarded = !teach(world, task, &members, recipe, &mut grouped)?;
         let trajectories = members.iter().map(|(id, _)| *id).collect();
         grouped.groups.push(Group { task, trajectories, discarded });
     }
@@ -62,7 +60,7 @@ fn teach(
     task: StableId,
     members: &[(StableId, &Trajectory)],
     recipe: &Scenario,
-    sequences: &mut Vec<TrainSequence>,
+    grouped: &mut Grouped,
 ) -> Result<bool, DecideError> {
     let row = |(place, (_, trajectory)): (usize, &(StableId, &Trajectory))| Row {
         group: task.0,
@@ -79,7 +77,8 @@ fn teach(
         taught = true;
         for segment in history.segments.iter() {
             let targets = segment.sampled.iter().map(|span| span.start..span.end).collect();
-            sequences.push(TrainSequence {
+            grouped.sources.push(*id);
+            grouped.sequences.push(TrainSequence {
                 sequence: Sequence { tokens: segment.tokens.unpack(), targets },
                 advantages: vec![*advantage as f32; segment.log_probs.len()],
                 rollout_log_probs: segment.log_probs.clone(),

@@ -2,12 +2,14 @@
 
 mod apply;
 mod group;
+mod inspect;
 mod learner;
 pub mod plan;
 mod publish;
 mod roll_out;
 
 pub use apply::update;
+pub use inspect::{InspectedGroup, InspectedMember, InspectedToken, current_weights, inspect};
 pub use learner::Learner;
 pub use publish::publish;
 pub use roll_out::roll_out;

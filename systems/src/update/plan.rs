@@ -2,7 +2,7 @@
 
 use tadpole_kernel::event::Purpose;
 use tadpole_kernel::id::{StableId, Version, Visit};
-use tadpole_kernel::world::{Progress, WorldView};
+use tadpole_kernel::world::{Progress, Trajectory, WorldView};
 use tadpole_scenarios::schema::Scenario;
 
 /// Updates of the iteration under way: none where its batch is empty.
@@ -11,29 +11,71 @@ pub fn updates(progress: &Progress, recipe: &Scenario) -> u32 {
     if progress.batch.is_empty() { 0 } else { recipe.update.updates }
 }
 
-/// Whether the trajectories of the next update are still to be played.
+/// Tasks whose trajectories are to be played before the next update; none where it can be taken.
+///
+/// The batch is walked through in its order, again and again. No task stands twice in one update; a batch that is smaller than
+/// an update gives a smaller update. With `refill`, tasks that taught nothing are made up for by the next ones.
 #[must_use]
-pub fn needs_rollouts(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> bool {
-    let played = |task: StableId| {
-        let wanted = Visit(progress.updates);
-        world.played_on(task).any(|(_, it)| it.purpose == Purpose::Rollout && it.visit == wanted)
+pub fn to_play(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> Vec<StableId> {
+    if recipe.curriculum.train_on_calibration {
+        return Vec::new();
+    }
+    let played = played(world, progress, recipe);
+    let wanted = recipe.update.groups as usize;
+    let missing = match played.len() {
+        0 => wanted,
+        _ if recipe.update.refill => {
+            let teaching = played.iter().filter(|&&task| teaches(world, progress, task)).count();
+            wanted.saturating_sub(teaching)
+        }
+        _ => 0,
     };
-    !recipe.curriculum.train_on_calibration
-        && !tasks(progress, recipe, progress.updates).into_iter().any(played)
+    order(progress, recipe).skip(played.len()).take(missing).collect()
 }
 
-/// The tasks of update `update`: the batch is walked through in its order, again and again.
-///
-/// No task stands twice in one update; a batch that is smaller than an update gives a smaller update.
+/// Tasks that the next update trains on, in the order of their visits.
 #[must_use]
-pub fn tasks(progress: &Progress, recipe: &Scenario, update: u32) -> Vec<StableId> {
-    let batch = &progress.batch;
-    let groups = (recipe.update.groups as usize).min(batch.len());
-    (0..groups).map(|offset| batch[(update as usize * groups + offset) % batch.len()]).collect()
+pub fn tasks(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> Vec<StableId> {
+    if recipe.curriculum.train_on_calibration {
+        order(progress, recipe).take(recipe.update.groups as usize).collect()
+    } else {
+        played(world, progress, recipe)
+    }
 }
 
 /// The version that plays the trajectories of update `update`: `max(0, update - lag)`.
 #[must_use]
 pub fn playing_version(recipe: &Scenario, update: u32) -> Version {
     Version(update.saturating_sub(recipe.rollout.lag))
+}
+
+/// The trajectories of `task` that were played for the next update.
+pub(super) fn rollouts<'w>(
+    world: &WorldView<'w>,
+    progress: &Progress,
+    task: StableId,
+) -> impl Iterator<Item = (StableId, &'w Trajectory)> + use<'w> {
+    let visit = Visit(progress.updates);
+    world.played_on(task).filter(move |(_, it)| it.purpose == Purpose::Rollout && it.visit == visit)
+}
+
+/// The whole batch, from the task that the next update visits first.
+fn order<'a>(progress: &'a Progress, recipe: &Scenario) -> impl Iterator<Item = StableId> + use<'a> {
+    let batch = &progress.batch;
+    let groups = (recipe.update.groups as usize).min(batch.len());
+    let first = if batch.is_empty() { 0 } else { progress.updates as usize * groups % batch.len() };
+    batch[first..].iter().chain(&batch[..first]).copied()
+}
+
+/// Tasks played for the next update so far: they are the first ones of the order.
+fn played(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> Vec<StableId> {
+    order(progress, recipe).take_while(|&task| rollouts(world, progress, task).next().is_some()).collect()
+}
+
+/// Whether the group of `task` has rewards that differ.
+#[expect(clippy::float_cmp, reason = "raw rewards are equal or they are not")]
+fn teaches(world: &WorldView<'_>, progress: &Progress, task: StableId) -> bool {
+    let mut rewards = rollouts(world, progress, task).map(|(_, it)| it.raw_reward);
+    let first = rewards.next();
+    rewards.any(|reward| Some(reward) != first)
 }

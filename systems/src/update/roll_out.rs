@@ -27,7 +27,7 @@ pub fn roll_out(
     let update = progress.updates;
     let version = plan::playing_version(&recipe, update);
     let mut assignments = Vec::new();
-    for task in plan::tasks(progress, &recipe, update) {
+    for task in plan::to_play(&world, progress, &recipe) {
         let subject = subject::load(&world, &blobs, task)?;
         assignments.extend((0..recipe.rollout.group).map(|member| Assignment {
             subject: subject.clone(),

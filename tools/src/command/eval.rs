@@ -1,42 +1,56 @@
-//! `tadpole eval`: measure a policy of a run on a held-out set.
+//! `tadpole eval`: measure a policy of a run, outside of its log.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use tadpole_scenarios::schema::{Override, Scenario};
+use tadpole_scenarios::schema::{HeldOutSet, Override, Scenario};
 
 use crate::arguments::Speed;
-use crate::engine::{Engine, EvalRequest};
+use crate::engine::{Engine, EvalRequest, RecalibrateRequest, SetChoice};
 use crate::failure::Failure;
 use crate::{scenario, table};
+
+/// Fresh trajectories of each task that is measured again.
+const ADMITTED_SAMPLES: u32 = 32;
 
 /// Arguments of `tadpole eval`.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// The run's directory.
     run: PathBuf,
-    /// The iteration whose published policy is measured, 0 for the base; without it, the last.
+    /// The iteration whose published policy is measured, 0 for the base; without it, the last. With --admitted, the
+    /// iteration whose tasks are measured.
     #[arg(long, value_name = "I")]
     iteration: Option<u32>,
-    /// Where the tasks are drawn from: `unseen_parameters` or `unseen_templates`.
-    #[arg(long, default_value = "unseen_parameters")]
-    split: String,
-    /// Seed of the draw; one that no set of the run used gives tasks that nothing has seen.
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    seed: u64,
-    /// Tasks.
-    #[arg(long, value_name = "N", default_value_t = 240)]
-    tasks: u32,
-    /// Trajectories a task.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    samples: u32,
-    /// Sampling temperature.
-    #[arg(long, value_name = "T", default_value_t = 0.6)]
-    temperature: f32,
+    /// A held-out set of the run, played with fresh randomness. Without it, tasks are drawn that the run never met.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["split", "seed", "tasks"])]
+    set: Option<String>,
+    /// Where tasks are drawn from: `unseen_parameters` (the default) or `unseen_templates`.
+    #[arg(long)]
+    split: Option<String>,
+    /// Seed of the draw; 4 without it.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Tasks to draw; 240 without it.
+    #[arg(long, value_name = "N")]
+    tasks: Option<u32>,
+    /// Trajectories a task; 1 without it, 32 with --admitted.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    samples: Option<u32>,
+    /// Sampling temperature; 0.6 without it.
+    #[arg(long, value_name = "T", value_parser = temperature)]
+    temperature: Option<f32>,
     /// Measure greedily as well.
     #[arg(long)]
     greedy: bool,
+    /// Measure the tasks that an iteration admitted in band again, by the policy version that calibrated them.
+    #[arg(long, conflicts_with_all = ["set", "split", "seed", "tasks", "temperature", "greedy"])]
+    admitted: bool,
+    /// With --admitted: measure both ends of every refinement as well, which tells how far it moved pass rates without
+    /// the bias of having been chosen.
+    #[arg(long, requires = "admitted")]
+    refined: bool,
     #[command(flatten)]
     speed: Speed,
     /// Print the result as JSON.
@@ -44,13 +58,32 @@ pub(crate) struct Options {
     json: bool,
 }
 
+fn temperature(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(temperature) if (0.0..=10.0).contains(&temperature) => Ok(temperature),
+        _ => Err(format!("{text} is no temperature between 0 and 10")),
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Result<(), Failure> {
     scenario::existing_run(&options.run)?;
+    if options.admitted {
+        return admitted(options, engine, out);
+    }
+    let set = match &options.set {
+        None => SetChoice::Drawn(drawn(options)?),
+        Some(name) => SetChoice::OfRun {
+            name: name.clone(),
+            samples: options.samples,
+            temperature: options.temperature,
+            greedy: options.greedy,
+        },
+    };
     let request = EvalRequest {
         run: options.run.clone(),
         iteration: options.iteration,
-        set: set(options)?,
+        set,
         threads: options.speed.threads,
     };
     let progress = super::run::progress();
@@ -63,17 +96,39 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
     Ok(())
 }
 
-/// The set, checked as one of a scenario is.
-fn set(options: &Options) -> Result<tadpole_scenarios::schema::HeldOutSet, Failure> {
+fn admitted(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Result<(), Failure> {
+    let iteration = options.iteration.filter(|iteration| *iteration > 0).ok_or_else(|| {
+        Failure::usage("--admitted needs an iteration").help("say which with --iteration, from 1")
+    })?;
+    let request = RecalibrateRequest {
+        run: options.run.clone(),
+        iteration,
+        samples: options.samples.unwrap_or(ADMITTED_SAMPLES),
+        refined: options.refined,
+        threads: options.speed.threads,
+    };
+    let progress = super::run::progress();
+    let measured = engine.recalibrate(&request, &progress)?;
+    drop(progress);
+    if options.json {
+        return super::json(out, &measured);
+    }
+    write!(out, "{}", table::recalibration(&measured))?;
+    Ok(())
+}
+
+/// The set to draw, checked as one of a scenario is.
+fn drawn(options: &Options) -> Result<HeldOutSet, Failure> {
+    let samples = options.samples.unwrap_or(1);
     let pass_at: Vec<String> =
-        [1, 2, 4, 8, 16, 32, 64].iter().filter(|k| **k <= options.samples).map(ToString::to_string).collect();
+        [1, 2, 4, 8, 16, 32, 64].iter().filter(|k| **k <= samples).map(ToString::to_string).collect();
     let overrides = [
-        ("name", "eval".to_owned()),
-        ("split", options.split.clone()),
-        ("seed", options.seed.to_string()),
-        ("tasks", options.tasks.to_string()),
-        ("samples", options.samples.to_string()),
-        ("temperature", format!("{:?}", options.temperature)),
+        ("name", "drawn".to_owned()),
+        ("split", options.split.clone().unwrap_or_else(|| "unseen_parameters".to_owned())),
+        ("seed", options.seed.unwrap_or(4).to_string()),
+        ("tasks", options.tasks.unwrap_or(240).to_string()),
+        ("samples", samples.to_string()),
+        ("temperature", format!("{:?}", options.temperature.unwrap_or(0.6))),
         ("greedy", options.greedy.to_string()),
         ("pass_at", format!("[{}]", pass_at.join(", "))),
     ]
@@ -89,7 +144,7 @@ mod tests {
     use crate::failure::Kind;
 
     #[test]
-    fn the_set_is_checked_as_one_of_a_scenario_is() {
+    fn a_set_that_is_drawn_is_checked_as_one_of_a_scenario_is() {
         let parent = tempfile::tempdir().unwrap();
         let run = run_directory(parent.path());
         let engine = Sample::default();
@@ -100,5 +155,27 @@ mod tests {
         for line in ["eval {} --split train", "eval {} --tasks 0", "eval {} --split elsewhere"] {
             assert_eq!(tadpole(line, &run, &engine).expect_err(line).kind(), Kind::Usage);
         }
+    }
+
+    #[test]
+    fn a_set_of_the_run_is_named() {
+        let parent = tempfile::tempdir().unwrap();
+        let run = run_directory(parent.path());
+        let engine = Sample::default();
+        tadpole("eval {} --set final --samples 32", &run, &engine).unwrap();
+        let asked = engine.asked.borrow().join("");
+        assert!(asked.contains("OfRun { name: \"final\", samples: Some(32)"), "{asked}");
+    }
+
+    #[test]
+    fn admitted_tasks_are_measured_again() {
+        let parent = tempfile::tempdir().unwrap();
+        let run = run_directory(parent.path());
+        let engine = Sample::default();
+        insta::assert_snapshot!(
+            tadpole("eval {} --admitted --iteration 1 --refined", &run, &engine).unwrap()
+        );
+        assert_eq!(*engine.asked.borrow(), ["(1, 32, true)"]);
+        assert_eq!(tadpole("eval {} --admitted", &run, &engine).expect_err("which?").kind(), Kind::Usage);
     }
 }

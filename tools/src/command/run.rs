@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tadpole_scenarios::assets;
 use tadpole_scenarios::schema::{ProgressKind, Scenario};
+use tadpole_systems::analysis::{EvaluationSummary, RunSummary};
 
 use crate::arguments::Changes;
-use crate::engine::{Engine, RunRequest, RunSummary};
+use crate::engine::{Engine, RunRequest};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{scenario, table, text};
@@ -66,8 +67,9 @@ pub(crate) fn report(
         super::json(out, summary)?;
     } else {
         writeln!(out, "{}", table::iterations(&summary.iterations))?;
-        if !summary.evaluations.is_empty() {
-            writeln!(out, "{}", table::evaluations(&summary.evaluations))?;
+        let evaluations: Vec<EvaluationSummary> = summary.evaluations().cloned().collect();
+        if !evaluations.is_empty() {
+            writeln!(out, "{}", table::evaluations(&evaluations))?;
         }
         write!(out, "{}", facts(summary, run))?;
     }
@@ -82,11 +84,12 @@ pub(crate) fn report(
 /// The lines below the tables.
 fn facts(summary: &RunSummary, run: &Path) -> String {
     let RunSummary { run_id, chain, world, steps, events, cpu_s, watchdogs, .. } = summary;
+    let cpu = cpu_s.map(|cpu_s| format!(", {cpu_s:.1} s of processor time")).unwrap_or_default();
     let mut lines = vec![
         format!("run    {run_id}"),
         format!("chain  {chain}"),
         format!("world  {world}"),
-        format!("{steps} steps, {events} events, {cpu_s:.1} s of processor time, in {}", run.display()),
+        format!("{steps} steps, {events} events{cpu}, in {}", run.display()),
     ];
     if let (Some(first), Some(last)) = (summary.iterations.first(), summary.iterations.last())
         && let (Some(before), Some(after)) = (first.solve_rate, last.solve_rate)

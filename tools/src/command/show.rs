@@ -45,6 +45,9 @@ pub(crate) enum What {
         iteration: u32,
         /// The update, from 0.
         update: u32,
+        /// Show every token; without it, those that were dropped.
+        #[arg(long)]
+        tokens: bool,
     },
     /// How the curriculum evolved: funnel, histograms of pass rates, levels, operators.
     Curriculum,
@@ -58,7 +61,8 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
     let subject = match options.what {
         None => return super::run::report(&engine.summary(&options.run)?, &options.run, options.json, out),
         Some(What::Evaluations) => {
-            let evaluations = engine.summary(&options.run)?.evaluations;
+            let summary = engine.summary(&options.run)?;
+            let evaluations: Vec<_> = summary.evaluations().cloned().collect();
             if options.json {
                 return super::json(out, &evaluations);
             }
@@ -68,7 +72,7 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
         Some(What::Event { sequence }) => Subject::Event(sequence),
         Some(What::Task { id }) => Subject::Task(id),
         Some(What::Trajectory { id }) => Subject::Trajectory(id),
-        Some(What::Update { iteration, update }) => Subject::Update { iteration, update },
+        Some(What::Update { iteration, update, tokens }) => Subject::Update { iteration, update, tokens },
         Some(What::Curriculum) => Subject::Curriculum,
     };
     let shown = engine.show(&options.run, &subject)?;
@@ -92,7 +96,7 @@ mod tests {
             ("event 12", "Event(12)"),
             ("task 5", "Task(5)"),
             ("trajectory 9", "Trajectory(9)"),
-            ("update 1 3", "Update { iteration: 1, update: 3 }"),
+            ("update 1 3", "Update { iteration: 1, update: 3, tokens: false }"),
             ("curriculum", "Curriculum"),
         ] {
             let engine = Sample::default();

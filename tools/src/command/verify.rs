@@ -1,15 +1,22 @@
 //! `tadpole verify`: decide everything in a run again and compare it with the log.
 
-use std::fmt::Write as _;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
+use tadpole_kernel::verify::FieldDifference;
 
 use crate::arguments::Speed;
 use crate::engine::{Difference, Engine, VerifyReport, VerifyRequest};
 use crate::failure::Failure;
 use crate::{scenario, text};
+
+/// Differences shown in full; what lies behind is counted.
+const SHOWN: usize = 3;
+
+/// Characters shown of one side of a difference.
+const SIDE: usize = 160;
 
 /// Arguments of `tadpole verify`.
 #[derive(Args, Debug)]
@@ -51,41 +58,75 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
     if options.json {
         super::json(out, &report)?;
     }
-    let VerifyReport { run_id, steps, executed, events, differences } = &report;
-    if let Some(first) = differences.first() {
-        let others = differences.len() - 1;
-        let more = if others == 0 {
-            String::new()
-        } else {
-            format!("\n       with {} behind it", text::counted(others as u64, "further difference"))
-        };
-        let what = format!("re-execution does not confirm the log{}{more}", diff(first));
-        return Err(Failure::failed(what).at(options.run.display()).help(
-            "the log was changed, or this build decides otherwise than the one that made the run; `tadpole doctor` checks this machine",
-        ));
+    if !report.differences.is_empty() {
+        return Err(differs(&report, &options.run));
     }
     if !options.json {
-        writeln!(out, "run    {run_id}")?;
-        writeln!(out, "{executed} of {steps} steps decided again, {events} events compared: no difference")?;
+        write!(out, "{}", agrees(&report, &options.run))?;
     }
     Ok(())
 }
 
+fn agrees(report: &VerifyReport, run: &Path) -> String {
+    let VerifyReport { run_id, steps, executed, events, complete, out_of_reach, differences: _ } = report;
+    let mut lines = vec![
+        format!("run    {run_id}"),
+        format!("{executed} of {steps} steps decided again, {events} events in the log: no difference"),
+    ];
+    if !out_of_reach.is_empty() {
+        lines.push(format!(
+            "{} could not be decided again: what they start from was dropped, and the steps that make it were left out; verify without --sample and --skip-updates",
+            text::counted(out_of_reach.len() as u64, "step"),
+        ));
+    }
+    if !complete {
+        lines.push(format!("the run is not finished: `tadpole resume {}` goes on", run.display()));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn differs(report: &VerifyReport, run: &Path) -> Failure {
+    let shown: String = report.differences.iter().take(SHOWN).map(diff).collect();
+    let more = match report.differences.len() - report.differences.len().min(SHOWN) {
+        0 => String::new(),
+        more => format!("\n with {} behind them", text::counted(more as u64, "further difference")),
+    };
+    Failure::failed(format!("re-execution does not confirm the log{shown}{more}")).at(run.display()).help(
+        "the log was changed, or this build decides otherwise than the one that made the run; `tadpole doctor` checks this machine",
+    )
+}
+
 /// A difference with both sides.
 fn diff(difference: &Difference) -> String {
-    let Difference { step, index, event, field, recorded, recomputed } = difference;
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _infallible = write!(
-        text,
-        "\n step: {step}\nevent: {index} ({event})\nfield: {field}\n     - recorded   {recorded}\n     + recomputed {recomputed}"
-    );
+    let Difference { step, index, event, field, recorded, recomputed, also, more, text } = difference;
+    let (Some(index), Some(event)) = (index, event) else { return format!("\n{text}") };
+    let mut text = format!("\n step: {step}\nevent: {index} ({event})");
+    let first =
+        FieldDifference { path: field.clone(), recorded: recorded.clone(), recomputed: recomputed.clone() };
+    for FieldDifference { path, recorded, recomputed } in std::iter::once(&first).chain(also) {
+        let (recorded, recomputed) = (side(recorded.as_ref()), side(recomputed.as_ref()));
+        text += &format!("\nfield: {path}\n     - recorded   {recorded}\n     + recomputed {recomputed}");
+    }
+    if *more > 0 {
+        text += &format!("\n       and {}", text::counted(*more, "more field"));
+    }
     text
+}
+
+/// One side of a difference, in a line.
+fn side(value: Option<&Value>) -> String {
+    let text = value.map_or_else(|| "absent".to_owned(), Value::to_string);
+    match text.char_indices().nth(SIDE) {
+        None => text,
+        Some((end, _)) => format!("{}... ({} characters)", &text[..end], text.chars().count()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{run_directory, tadpole};
+    use serde_json::json;
+
     use super::*;
     use crate::engine::samples::Sample;
     use crate::failure::Kind;
@@ -106,13 +147,27 @@ mod tests {
         let run = run_directory(parent.path());
         let difference = Difference {
             step: 17,
-            index: 3,
-            event: "TrajectoryFinished".into(),
+            index: Some(3),
+            event: Some("TrajectoryFinished".into()),
             field: "segments[0].log_probs[12]".into(),
-            recorded: "-0.25".into(),
-            recomputed: "-0.26".into(),
+            recorded: Some(json!(-0.25)),
+            recomputed: Some(json!(-0.26)),
+            also: vec![FieldDifference {
+                path: "reward".into(),
+                recorded: Some(json!("x".repeat(500))),
+                recomputed: None,
+            }],
+            more: 1,
+            text: String::new(),
         };
-        let engine = Sample { differences: vec![difference.clone(), difference], ..Sample::default() };
+        let other = Difference {
+            event: None,
+            text: "step 20: the run was over, yet it goes on".into(),
+            ..difference.clone()
+        };
+        let others = std::iter::repeat_n(other, 4);
+        let engine =
+            Sample { differences: [difference].into_iter().chain(others).collect(), ..Sample::default() };
         let failure = tadpole("verify {}", &run, &engine).expect_err("differs");
         assert_eq!(failure.kind(), Kind::Failed);
         insta::assert_snapshot!(failure.to_string().replace(run.to_str().unwrap(), "RUN"));

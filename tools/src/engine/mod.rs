@@ -1,19 +1,22 @@
 //! What the commands need of the systems, and nothing more.
 
+mod local;
 #[cfg(test)]
 pub(crate) mod samples;
-mod unwired;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_json::Value;
+use tadpole_kernel::verify::FieldDifference;
 use tadpole_scenarios::schema::{HeldOutSet, PretrainScenario, Scenario};
+use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 
 use crate::failure::Failure;
 use crate::progress::Observer;
 
-pub(crate) use unwired::Unwired;
+pub(crate) use local::Local;
 
 /// Does what the commands ask for.
 pub(crate) trait Engine {
@@ -37,6 +40,12 @@ pub(crate) trait Engine {
     /// Measures a policy.
     fn eval(&self, request: &EvalRequest, observer: &dyn Observer)
     -> Result<Vec<EvaluationSummary>, Failure>;
+    /// Measures the tasks of an iteration again.
+    fn recalibrate(
+        &self,
+        request: &RecalibrateRequest,
+        observer: &dyn Observer,
+    ) -> Result<Recalibration, Failure>;
     /// Makes a base policy.
     fn pretrain(&self, request: &PretrainRequest, observer: &dyn Observer)
     -> Result<PretrainReport, Failure>;
@@ -78,7 +87,40 @@ pub(crate) struct EvalRequest {
     /// The iteration whose published policy is measured; none for the last.
     pub(crate) iteration: Option<u32>,
     /// On what.
-    pub(crate) set: HeldOutSet,
+    pub(crate) set: SetChoice,
+    /// Threads, where they are not to be the scenario's.
+    pub(crate) threads: Option<u32>,
+}
+
+/// The tasks that a policy is measured on, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SetChoice {
+    /// A held-out set of the run; what is not said is as in its scenario.
+    OfRun {
+        /// Its name.
+        name: String,
+        /// Trajectories a task.
+        samples: Option<u32>,
+        /// Sampling temperature.
+        temperature: Option<f32>,
+        /// Whether to measure greedily as well.
+        greedy: bool,
+    },
+    /// Tasks drawn afresh, none of which is one of the run's.
+    Drawn(HeldOutSet),
+}
+
+/// Which tasks to measure again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecalibrateRequest {
+    /// The run's directory.
+    pub(crate) run: PathBuf,
+    /// The iteration that admitted them.
+    pub(crate) iteration: u32,
+    /// Fresh trajectories of each.
+    pub(crate) samples: u32,
+    /// Whether both ends of every refinement are measured too.
+    pub(crate) refined: bool,
     /// Threads, where they are not to be the scenario's.
     pub(crate) threads: Option<u32>,
 }
@@ -109,6 +151,8 @@ pub(crate) enum Subject {
         iteration: u32,
         /// The update, from 0.
         update: u32,
+        /// Whether the text shows every token, not those alone that were dropped.
+        tokens: bool,
     },
     /// How the curriculum evolved.
     Curriculum,
@@ -120,94 +164,7 @@ pub(crate) struct Shown {
     /// For people.
     pub(crate) text: String,
     /// For programs.
-    pub(crate) json: serde_json::Value,
-}
-
-/// A run in figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct RunSummary {
-    /// The run's id.
-    pub(crate) run_id: String,
-    /// Chain digest of the last commit.
-    pub(crate) chain: String,
-    /// World digest of the last commit.
-    pub(crate) world: String,
-    /// Committed steps.
-    pub(crate) steps: u64,
-    /// Committed events.
-    pub(crate) events: u64,
-    /// Processor time spent on it, in seconds, resumptions included.
-    pub(crate) cpu_s: f64,
-    /// By iteration; 0 is the base.
-    pub(crate) iterations: Vec<IterationSummary>,
-    /// Every measurement.
-    #[serde(skip)]
-    pub(crate) evaluations: Vec<EvaluationSummary>,
-    /// Times the wall-clock watchdog fired.
-    #[serde(skip)]
-    pub(crate) watchdogs: u64,
-    /// Why it ended early, where it did.
-    #[serde(skip)]
-    pub(crate) refused: Option<String>,
-    /// Whether it is complete.
-    #[serde(skip)]
-    pub(crate) finished: bool,
-}
-
-/// An iteration in figures. What is not known yet, or does not exist for the base, is absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct IterationSummary {
-    /// Which one; 0 is the base.
-    pub(crate) iteration: u32,
-    /// Candidates generated, refined ones included.
-    pub(crate) candidates: u32,
-    /// Tasks admitted, out-of-band ones included.
-    pub(crate) admitted: u32,
-    /// Of the candidates, refined from another.
-    pub(crate) refined: u32,
-    /// Rejections by reason.
-    pub(crate) rejected: BTreeMap<String, u32>,
-    /// Mean p-hat of the admitted tasks.
-    pub(crate) p_hat_mean: Option<f64>,
-    /// Solve rate on the first held-out set.
-    pub(crate) solve_rate: Option<f64>,
-    /// Lower end of its 95% interval.
-    pub(crate) solve_low: Option<f64>,
-    /// Upper end.
-    pub(crate) solve_high: Option<f64>,
-    /// Mean entropy on the held-out set, nats a token.
-    pub(crate) entropy: Option<f64>,
-    /// Mean sampled tokens a trajectory on the held-out set.
-    pub(crate) tokens_mean: Option<f64>,
-    /// Share of trainable tokens that the mask kept.
-    pub(crate) kept_share: Option<f64>,
-}
-
-/// A policy on a held-out set.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct EvaluationSummary {
-    /// The iteration that published the policy; 0 is the base.
-    pub(crate) iteration: u32,
-    /// The set's name.
-    pub(crate) set: String,
-    /// Sampling temperature; 0 is greedy.
-    pub(crate) temperature: f32,
-    /// Tasks.
-    pub(crate) tasks: u32,
-    /// Trajectories a task.
-    pub(crate) samples: u32,
-    /// Solve rate.
-    pub(crate) solve_rate: f64,
-    /// Lower end of its 95% interval.
-    pub(crate) solve_low: f64,
-    /// Upper end.
-    pub(crate) solve_high: f64,
-    /// Unbiased pass@k by k.
-    pub(crate) pass_at: BTreeMap<u32, f64>,
-    /// Mean entropy, nats a token.
-    pub(crate) entropy: f64,
-    /// Mean sampled tokens a trajectory.
-    pub(crate) tokens_mean: f64,
+    pub(crate) json: Value,
 }
 
 /// The world as the log makes it.
@@ -238,27 +195,37 @@ pub(crate) struct VerifyReport {
     pub(crate) steps: u64,
     /// Of them, decided again.
     pub(crate) executed: u64,
-    /// Events compared.
+    /// Events in the log.
     pub(crate) events: u64,
+    /// Whether the run is over, rather than interrupted.
+    pub(crate) complete: bool,
+    /// Steps that need a blob that was dropped and that no re-executed step made again.
+    pub(crate) out_of_reach: Vec<u64>,
     /// The differences, the first first.
     pub(crate) differences: Vec<Difference>,
 }
 
 /// A fact that re-execution does not confirm.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Difference {
     /// The step.
     pub(crate) step: u64,
-    /// The event's index within the step.
-    pub(crate) index: u64,
+    /// The event's index within the step; none where it is not about one event.
+    pub(crate) index: Option<u64>,
     /// The event's name.
-    pub(crate) event: String,
-    /// Path of the field.
+    pub(crate) event: Option<String>,
+    /// Path of the first field that differs; what else differs, where it is not about one event.
     pub(crate) field: String,
-    /// What the log says.
-    pub(crate) recorded: String,
-    /// What re-execution says.
-    pub(crate) recomputed: String,
+    /// What the log says of it.
+    pub(crate) recorded: Option<Value>,
+    /// What re-execution says of it.
+    pub(crate) recomputed: Option<Value>,
+    /// The other fields that differ.
+    pub(crate) also: Vec<FieldDifference>,
+    /// How many more differ than are named.
+    pub(crate) more: u64,
+    /// The whole of it in words.
+    pub(crate) text: String,
 }
 
 /// What pre-training made.

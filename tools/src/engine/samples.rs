@@ -6,10 +6,16 @@ use std::path::Path;
 
 use serde_json::json;
 
+use tadpole_kernel::event::Direction;
+use tadpole_kernel::id::{Iteration, StableId};
+use tadpole_systems::analysis::{
+    EvaluationSummary, IterationSummary, Recalibrated, Recalibration, RunSummary, Shift,
+};
+use tadpole_systems::evaluation::statistics::Mean;
+
 use super::{
-    Difference, Engine, EvalRequest, EvaluationSummary, Finding, IterationSummary, PretrainReport,
-    PretrainRequest, ReplayReport, RunRequest, RunSummary, Shown, State, Subject, VerifyReport,
-    VerifyRequest,
+    Difference, Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest,
+    ReplayReport, RunRequest, Shown, State, Subject, VerifyReport, VerifyRequest,
 };
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};
@@ -40,7 +46,28 @@ pub(crate) fn run() -> RunSummary {
         entropy: Some(0.1984),
         tokens_mean: Some(52.07),
         kept_share: Some(0.9812),
+        ..IterationSummary::default()
     };
+    let mut iterations = [base, first];
+    for evaluation in evaluations() {
+        iterations[evaluation.iteration as usize].evaluations.push(evaluation);
+    }
+    RunSummary {
+        run_id: "1f".repeat(32),
+        chain: "2e".repeat(32),
+        world: "3d".repeat(32),
+        steps: 412,
+        events: 9_120,
+        cpu_s: Some(61.5),
+        iterations: iterations.into(),
+        watchdogs: 0,
+        refused: None,
+        finished: true,
+    }
+}
+
+/// What was measured in it.
+pub(crate) fn evaluations() -> Vec<EvaluationSummary> {
     let measured =
         |iteration, set: &str, temperature, samples, rate: f64, pass8: Option<f64>| EvaluationSummary {
             iteration,
@@ -55,25 +82,38 @@ pub(crate) fn run() -> RunSummary {
             entropy: 0.2,
             tokens_mean: 50.0,
         };
-    RunSummary {
-        run_id: "1f".repeat(32),
-        chain: "2e".repeat(32),
-        world: "3d".repeat(32),
-        steps: 412,
-        events: 9_120,
-        cpu_s: 61.5,
-        iterations: vec![base, first],
-        evaluations: vec![
-            measured(0, "parameters", 0.6, 2, 0.28, None),
-            measured(0, "final", 0.6, 8, 0.27, Some(0.64)),
-            measured(0, "final", 0.0, 1, 0.61, None),
-            measured(1, "parameters", 0.6, 2, 0.409, None),
-            measured(1, "final", 0.6, 8, 0.402, Some(0.71)),
-            measured(1, "final", 0.0, 1, 0.63, None),
+    vec![
+        measured(0, "parameters", 0.6, 2, 0.28, None),
+        measured(0, "final", 0.6, 8, 0.27, Some(0.64)),
+        measured(0, "final", 0.0, 1, 0.61, None),
+        measured(1, "parameters", 0.6, 2, 0.409, None),
+        measured(1, "final", 0.6, 8, 0.402, Some(0.71)),
+        measured(1, "final", 0.0, 1, 0.63, None),
+    ]
+}
+
+/// What became of its tasks when they were measured again.
+pub(crate) fn recalibration() -> Recalibration {
+    let mean = |count, mean: f64| Mean { count, mean, low: mean - 0.05, high: mean + 0.05 };
+    let task = |id, passed, fresh_passed| Recalibrated {
+        task: StableId(id),
+        candidate: StableId(id - 1),
+        passed,
+        sampled: 8,
+        fresh_passed,
+    };
+    let shift = |direction, fresh, moved| Shift { direction, fresh, shift: mean(40, moved) };
+    Recalibration {
+        iteration: Iteration(1),
+        samples: 32,
+        tasks: vec![task(12, 4, 15), task(20, 5, 18)],
+        then: Some(mean(2, 0.5625)),
+        now: Some(mean(2, 0.515_625)),
+        shifts: vec![
+            shift(Direction::Easier, false, 0.31),
+            shift(Direction::Easier, true, 0.22),
+            shift(Direction::Harder, false, -0.28),
         ],
-        watchdogs: 0,
-        refused: None,
-        finished: true,
     }
 }
 
@@ -133,6 +173,8 @@ impl Engine for Sample {
             steps: 412,
             executed: 400,
             events: 9_120,
+            complete: true,
+            out_of_reach: Vec::new(),
             differences: self.differences.clone(),
         })
     }
@@ -148,7 +190,12 @@ impl Engine for Sample {
 
     fn eval(&self, request: &EvalRequest, _: &dyn Observer) -> Result<Vec<EvaluationSummary>, Failure> {
         self.ask((request.iteration, &request.set));
-        Ok(run().evaluations)
+        Ok(evaluations())
+    }
+
+    fn recalibrate(&self, request: &RecalibrateRequest, _: &dyn Observer) -> Result<Recalibration, Failure> {
+        self.ask((request.iteration, request.samples, request.refined));
+        Ok(recalibration())
     }
 
     fn pretrain(&self, request: &PretrainRequest, _: &dyn Observer) -> Result<PretrainReport, Failure> {

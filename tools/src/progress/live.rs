@@ -25,14 +25,15 @@ impl Live {
         Self { bar }
     }
 
-    /// Shows `state`, which has taken `notice` in already.
-    pub(super) fn show(&self, notice: &Notice, state: &State, elapsed: Duration) {
-        match notice {
-            Notice::Started { title, directory, .. } => self.bar.println(format!("{title}, in {directory}")),
-            Notice::Finished => return self.bar.finish_and_clear(),
-            _ => {}
+    /// Shows `state`, which has taken `notice` in already; `line` stays above.
+    pub(super) fn show(&self, notice: &Notice, line: Option<String>, state: &State, elapsed: Duration) {
+        if let Some(line) = line {
+            self.bar.println(line);
         }
-        self.bar.set_prefix(heading(notice, state));
+        if matches!(notice, Notice::Finished | Notice::AlreadyOver) {
+            return self.bar.finish_and_clear();
+        }
+        self.bar.set_prefix(heading(state));
         self.bar.set_message(figures(state, elapsed));
         self.bar.set_position((state.share() * STEPS as f64) as u64);
     }
@@ -45,18 +46,24 @@ impl Drop for Live {
     }
 }
 
-/// `iteration 2/5 curriculum 31/128 admitted of 120`.
-fn heading(notice: &Notice, state: &State) -> String {
-    if let Notice::Advanced { work, done, total, .. } = notice {
-        return format!("{work} {done}/{total}");
+/// `iteration 2/5: curriculum 31/128 admitted of 120 candidates, playing 40/256`.
+fn heading(state: &State) -> String {
+    let playing = match state.playing {
+        (_, 0) => String::new(),
+        (done, due) => format!(", playing {done}/{due}"),
+    };
+    if let Some((work, detail)) = &state.work {
+        let joint = if detail.is_empty() { "" } else { ": " };
+        return format!("{work} {}/{}{joint}{detail}{playing}", state.done, state.total);
     }
     let work = match state.phase {
         None => return "starting".to_owned(),
         Some(Phase::Opening) => "making the held-out sets".to_owned(),
         Some(Phase::Curriculum) => {
-            format!("curriculum {}/{} admitted of {} candidates", state.done, state.total, state.candidates)
+            let (done, total, candidates) = (state.done, state.total, state.candidates);
+            format!("curriculum {done}/{total} admitted of {candidates} candidates{playing}")
         }
-        Some(Phase::Training) => format!("training {}/{} updates", state.done, state.total),
+        Some(Phase::Training) => format!("training {}/{} updates{playing}", state.done, state.total),
         Some(Phase::Evaluating) => format!("evaluating {}/{} trajectories", state.done, state.total),
     };
     match state.iteration {
@@ -115,19 +122,19 @@ mod tests {
                 high: 0.5,
                 main: true,
             },
-            Notice::PhaseStarted { iteration: 2, phase: Phase::Curriculum, total: 128 },
+            Notice::PhaseStarted { iteration: 2, phase: Phase::Curriculum, done: 0, total: 128 },
             Notice::Generated { candidates: 120, refined: 0 },
-            Notice::Calibrated { passed: 4, sampled: 8 },
+            Notice::Calibrated { passed: 4, sampled: 8, before: None },
             Notice::Admitted,
-            Notice::Sampled { trajectories: 8, tokens: 31_000 },
+            Notice::Sampled { trajectories: 8, tokens: 31_000, done: 8, due: 96 },
         ];
         let elapsed = Duration::from_secs(10);
         for notice in &notices {
             state.apply(notice, elapsed);
         }
         assert_eq!(
-            heading(&Notice::Admitted, &state),
-            "iteration 2/5: curriculum 1/128 admitted of 120 candidates"
+            heading(&state),
+            "iteration 2/5: curriculum 1/128 admitted of 120 candidates, playing 8/96"
         );
         assert_eq!(
             figures(&state, elapsed),

@@ -52,8 +52,11 @@ impl Observer for Progress {
         let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let Inner { state, view } = &mut *inner;
         state.apply(notice, elapsed);
+        if matches!(notice, Notice::Past(_)) {
+            return;
+        }
         match view {
-            View::Live(live) => live.show(notice, state, elapsed),
+            View::Live(live) => live.show(notice, plain::line(notice, state, elapsed), state, elapsed),
             View::Plain(plain) => {
                 for line in plain.lines(notice, state, elapsed) {
                     eprintln!("{line}");
@@ -64,7 +67,10 @@ impl Observer for Progress {
     }
 }
 
-/// Progress is about this machine's time, which nothing else may depend on.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "progress is about this machine's time, which nothing else may depend on"
+)]
 fn now() -> Instant {
     Instant::now()
 }
@@ -92,7 +98,9 @@ mod tests {
         let progress = Progress::new(ProgressKind::None);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| progress.notice(&Notice::Sampled { trajectories: 1, tokens: 10 }));
+                scope.spawn(|| {
+                    progress.notice(&Notice::Sampled { trajectories: 1, tokens: 10, done: 0, due: 0 })
+                });
             }
         });
         let inner = progress.inner.lock().unwrap();

@@ -20,21 +20,46 @@ pub(crate) enum Notice {
         /// Training iterations.
         iterations: u32,
     },
-    /// A phase began.
+    /// An iteration began.
+    IterationStarted {
+        /// Which, from 1.
+        iteration: u32,
+    },
+    /// A phase began, or goes on.
     PhaseStarted {
         /// The iteration; 0 is the base.
         iteration: u32,
         /// Which.
         phase: Phase,
+        /// Units of work that are done already.
+        done: u64,
         /// Units of work in it: trajectories when evaluating, tasks of the batch in the curriculum, updates when training.
         total: u64,
     },
-    /// Trajectories were played; more often than steps are committed.
+    /// A run goes on that was interrupted.
+    Resumed {
+        /// The step that comes next.
+        step: u64,
+    },
+    /// A torn tail was cut off the log.
+    Recovered {
+        /// What was cut off.
+        note: String,
+    },
+    /// There is nothing to go on with: the run is over.
+    AlreadyOver,
+    /// This happened before the interruption.
+    Past(Box<Notice>),
+    /// Trajectories are being played; told more often than steps are committed.
     Sampled {
-        /// How many.
+        /// Trajectories that are over, since the last time.
         trajectories: u64,
-        /// Tokens sampled in them.
+        /// Tokens sampled, since the last time.
         tokens: u64,
+        /// Trajectories of the decision under way that are over.
+        done: u64,
+        /// Trajectories of the decision under way; 0 where it plays none.
+        due: u64,
     },
     /// Candidates were generated.
     Generated {
@@ -49,6 +74,8 @@ pub(crate) enum Notice {
         passed: u32,
         /// Trajectories of all looks.
         sampled: u32,
+        /// Both before this look, where it is not the first.
+        before: Option<(u32, u32)>,
     },
     /// A candidate became a task.
     Admitted,
@@ -100,10 +127,13 @@ pub(crate) enum Notice {
         done: u64,
         /// Of how much.
         total: u64,
-        /// Tokens since the last notice.
-        tokens: u64,
         /// More, in words; may be empty.
         detail: String,
+    },
+    /// Something began that cannot be counted.
+    Working {
+        /// What.
+        what: &'static str,
     },
     /// All is over.
     Finished,

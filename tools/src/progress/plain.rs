@@ -23,16 +23,25 @@ impl Plain {
     pub(super) fn lines(&mut self, notice: &Notice, state: &State, elapsed: Duration) -> Vec<String> {
         let line = told(notice, state).or_else(|| {
             let quiet = elapsed.saturating_sub(self.spoke) >= QUIET;
-            quiet.then(|| sign_of_life(notice, state, elapsed)).flatten()
+            quiet.then(|| sign_of_life(state, elapsed)).flatten()
         });
         if line.is_some() {
             self.spoke = elapsed;
         }
-        line.into_iter().map(|line| format!("[{:>6}] {line}", text::duration(elapsed))).collect()
+        line.iter().map(|line| stamped(line, elapsed)).collect()
     }
 }
 
-/// The line about a notice that always has one.
+/// The line about a notice that always has one, with the time.
+pub(super) fn line(notice: &Notice, state: &State, elapsed: Duration) -> Option<String> {
+    told(notice, state).map(|line| stamped(&line, elapsed))
+}
+
+fn stamped(line: &str, elapsed: Duration) -> String {
+    format!("[{:>6}] {line}", text::duration(elapsed))
+}
+
+/// What a notice that always has a line says.
 fn told(notice: &Notice, state: &State) -> Option<String> {
     let iteration = state.iteration;
     Some(match notice {
@@ -43,6 +52,9 @@ fn told(notice: &Notice, state: &State) -> Option<String> {
                 text::counted(u64::from(*iterations), "iteration")
             )
         }
+        Notice::Recovered { note } => format!("a torn tail was cut off the log: {note}"),
+        Notice::Resumed { step } => format!("going on with step {step}"),
+        Notice::AlreadyOver => "the run is over already: there is nothing to go on with".to_owned(),
         Notice::BatchClosed { budget_spent } => {
             let spent = if *budget_spent { ", budget spent" } else { "" };
             format!(
@@ -66,8 +78,9 @@ fn told(notice: &Notice, state: &State) -> Option<String> {
             let (rate, low, high) = (text::percent(*solve_rate), text::percent(*low), text::percent(*high));
             format!("iteration {iteration}: {set} ({how}): solved {rate} [{low}, {high}]{change}")
         }
+        Notice::Working { what } => (*what).to_owned(),
         Notice::Finished => "done".to_owned(),
-        Notice::Advanced { work, done, total, detail, .. } if done == total => {
+        Notice::Advanced { work, done, total, detail } if done == total => {
             let joint = if detail.is_empty() { "" } else { ": " };
             format!("{work} {done}/{total}{joint}{detail}")
         }
@@ -75,21 +88,25 @@ fn told(notice: &Notice, state: &State) -> Option<String> {
     })
 }
 
-fn sign_of_life(notice: &Notice, state: &State, elapsed: Duration) -> Option<String> {
+fn sign_of_life(state: &State, elapsed: Duration) -> Option<String> {
     let pace =
         state.pace(elapsed).map(|pace| format!(", {} tokens/s", text::quantity(pace))).unwrap_or_default();
     let left = time_left(elapsed, state.share()).map(|left| format!(", {} left", text::duration(left)));
     let left = left.unwrap_or_default();
-    if let Notice::Advanced { work, done, total, detail, .. } = notice {
+    if let Some((work, detail)) = &state.work {
         let joint = if detail.is_empty() { "" } else { ": " };
-        return Some(format!("{work} {done}/{total}{joint}{detail}{pace}{left}"));
+        return Some(format!("{work} {}/{}{joint}{detail}{pace}{left}", state.done, state.total));
     }
     let phase = state.phase?;
+    let playing = match state.playing {
+        (_, 0) => String::new(),
+        (done, due) => format!(", playing {done}/{due}"),
+    };
     let work = match phase {
         Phase::Curriculum => {
-            format!("{}/{} admitted, {} candidates", state.done, state.total, state.candidates)
+            format!("{}/{} admitted, {} candidates{playing}", state.done, state.total, state.candidates)
         }
-        Phase::Training => format!("{}/{} updates", state.done, state.total),
+        Phase::Training => format!("{}/{} updates{playing}", state.done, state.total),
         Phase::Evaluating => format!("{}/{} trajectories", state.done, state.total),
         Phase::Opening => "making the held-out sets".to_owned(),
     };
@@ -120,7 +137,7 @@ mod tests {
     #[test]
     fn a_run_reads_as_a_story() {
         let run_id = "0123456789abcdef0123456789abcdef".to_owned();
-        let calibrated = |passed| Notice::Calibrated { passed, sampled: 8 };
+        let calibrated = |passed| Notice::Calibrated { passed, sampled: 8, before: None };
         let evaluated = |set: &str, temperature, solve_rate, main| Notice::Evaluated {
             set: set.into(),
             temperature,
@@ -129,7 +146,7 @@ mod tests {
             high: solve_rate + 0.03,
             main,
         };
-        let phase = |iteration, phase, total| Notice::PhaseStarted { iteration, phase, total };
+        let phase = |iteration, phase, total| Notice::PhaseStarted { iteration, phase, done: 0, total };
         let updated = Notice::Updated {
             update: 0,
             updates: 1,
@@ -149,7 +166,7 @@ mod tests {
                 },
             ),
             (0, phase(0, Phase::Evaluating, 240)),
-            (20, Notice::Sampled { trajectories: 100, tokens: 8_000 }),
+            (20, Notice::Sampled { trajectories: 100, tokens: 8_000, done: 100, due: 240 }),
             (30, evaluated("parameters", 0.6, 0.28, true)),
             (31, phase(1, Phase::Curriculum, 1)),
             (31, Notice::Generated { candidates: 3, refined: 1 }),
@@ -159,7 +176,7 @@ mod tests {
             (34, Notice::Admitted),
             (35, Notice::BatchClosed { budget_spent: true }),
             (36, phase(1, Phase::Training, 1)),
-            (70, Notice::Sampled { trajectories: 8, tokens: 700 }),
+            (70, Notice::Sampled { trajectories: 8, tokens: 700, done: 8, due: 8 }),
             (72, updated),
             (73, phase(1, Phase::Evaluating, 240)),
             (80, evaluated("parameters", 0.6, 0.409, true)),
@@ -171,12 +188,8 @@ mod tests {
 
     #[test]
     fn long_work_gives_signs_of_life_and_says_when_it_is_done() {
-        let verified =
-            |done| Notice::Advanced { work: "verified", done, total: 40, tokens: 100, detail: String::new() };
+        let verified = |done| Notice::Advanced { work: "verified", done, total: 40, detail: String::new() };
         let story = [(1, verified(1)), (16, verified(4)), (20, verified(5)), (160, verified(40))];
-        assert_eq!(
-            transcript(&story),
-            "[   16s] verified 4/40, 10 tokens/s, 2m24s left\n[ 2m40s] verified 40/40"
-        );
+        assert_eq!(transcript(&story), "[   16s] verified 4/40, 2m24s left\n[ 2m40s] verified 40/40");
     }
 }

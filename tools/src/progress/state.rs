@@ -28,8 +28,12 @@ pub(super) struct State {
     pub(super) refined: u32,
     pub(super) admitted: u32,
     pub(super) rejected: BTreeMap<String, u32>,
-    /// Latest p-hat of each candidate of the iteration, by eighths: looks again are counted again.
+    /// Latest p-hat of each candidate of the iteration, by eighths.
     pub(super) histogram: [u64; BUCKETS],
+    /// Trajectories of the decision under way: those that are over, and all.
+    pub(super) playing: (u64, u64),
+    /// Work without iterations, with how it stands in words.
+    pub(super) work: Option<(&'static str, String)>,
     pub(super) tokens: u64,
     pub(super) solve: Option<Solve>,
     pub(super) base: Option<f64>,
@@ -50,8 +54,16 @@ impl State {
     pub(super) fn apply(&mut self, notice: &Notice, elapsed: Duration) {
         match notice {
             Notice::Started { iterations, .. } => self.iterations = *iterations,
-            Notice::PhaseStarted { iteration, phase, total } => self.enter(*iteration, *phase, *total),
-            Notice::Sampled { trajectories, tokens } => {
+            Notice::IterationStarted { iteration } => self.turn(*iteration),
+            Notice::PhaseStarted { iteration, phase, done, total } => {
+                if *iteration != self.iteration {
+                    self.turn(*iteration);
+                }
+                (self.phase, self.done, self.total) = (Some(*phase), *done, *total);
+            }
+            Notice::Past(notice) => self.apply(notice, elapsed),
+            Notice::Sampled { trajectories, tokens, done, due } => {
+                self.playing = (*done, *due);
                 self.sampled(*tokens, elapsed);
                 if matches!(self.phase, Some(Phase::Evaluating)) {
                     self.done += trajectories;
@@ -61,9 +73,12 @@ impl State {
                 self.candidates += candidates;
                 self.refined += refined;
             }
-            Notice::Calibrated { passed, sampled } => {
-                let bucket = u64::from(*passed) * (BUCKETS as u64 - 1) / u64::from(*sampled).max(1);
-                self.histogram[bucket.min(BUCKETS as u64 - 1) as usize] += 1;
+            Notice::Calibrated { passed, sampled, before } => {
+                if let Some((passed, sampled)) = before {
+                    let count = &mut self.histogram[bucket(*passed, *sampled)];
+                    *count = count.saturating_sub(1);
+                }
+                self.histogram[bucket(*passed, *sampled)] += 1;
             }
             Notice::Admitted => {
                 self.admitted += 1;
@@ -76,23 +91,26 @@ impl State {
                 self.base = self.base.or(Some(*solve_rate));
                 self.solve = Some(Solve { rate: *solve_rate, change });
             }
-            Notice::Advanced { done, total, tokens, .. } => {
+            Notice::Advanced { work, done, total, detail } => {
                 (self.done, self.total) = (*done, *total);
+                self.work = Some((work, detail.clone()));
                 self.share = Some(ratio(*done, *total));
-                self.sampled(*tokens, elapsed);
             }
-            Notice::Evaluated { .. } | Notice::BatchClosed { .. } => {}
+            Notice::Evaluated { .. }
+            | Notice::BatchClosed { .. }
+            | Notice::Resumed { .. }
+            | Notice::Recovered { .. }
+            | Notice::Working { .. }
+            | Notice::AlreadyOver => {}
             Notice::Finished => self.share = Some(1.0),
         }
     }
 
-    fn enter(&mut self, iteration: u32, phase: Phase, total: u64) {
-        if iteration != self.iteration || phase == Phase::Curriculum {
-            (self.candidates, self.refined, self.admitted) = (0, 0, 0);
-            self.rejected.clear();
-            self.histogram = [0; BUCKETS];
-        }
-        (self.iteration, self.phase, self.done, self.total) = (iteration, Some(phase), 0, total);
+    fn turn(&mut self, iteration: u32) {
+        self.iteration = iteration;
+        (self.candidates, self.refined, self.admitted) = (0, 0, 0);
+        self.rejected.clear();
+        self.histogram = [0; BUCKETS];
     }
 
     fn sampled(&mut self, tokens: u64, elapsed: Duration) {
@@ -136,6 +154,12 @@ impl State {
     }
 }
 
+/// The bucket of a pass rate.
+fn bucket(passed: u32, sampled: u32) -> usize {
+    let bucket = u64::from(passed) * (BUCKETS as u64 - 1) / u64::from(sampled).max(1);
+    bucket.min(BUCKETS as u64 - 1) as usize
+}
+
 fn ratio(done: u64, total: u64) -> f64 {
     if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) }
 }
@@ -166,7 +190,7 @@ mod tests {
     }
 
     fn phase(iteration: u32, phase: Phase, total: u64) -> Notice {
-        Notice::PhaseStarted { iteration, phase, total }
+        Notice::PhaseStarted { iteration, phase, done: 0, total }
     }
 
     fn evaluated(solve_rate: f64, main: bool) -> Notice {
@@ -185,7 +209,7 @@ mod tests {
         };
         step(phase(0, Phase::Opening, 1));
         step(phase(0, Phase::Evaluating, 4));
-        (0..4).for_each(|_| step(Notice::Sampled { trajectories: 1, tokens: 5 }));
+        (0..4).for_each(|_| step(Notice::Sampled { trajectories: 1, tokens: 5, done: 1, due: 1 }));
         for iteration in 1..=2 {
             step(phase(iteration, Phase::Curriculum, 2));
             (0..2).for_each(|_| step(Notice::Admitted));
@@ -199,14 +223,14 @@ mod tests {
                 gradient_norm: 1.0,
             });
             step(phase(iteration, Phase::Evaluating, 1));
-            step(Notice::Sampled { trajectories: 1, tokens: 5 });
+            step(Notice::Sampled { trajectories: 1, tokens: 5, done: 1, due: 1 });
         }
         assert!((last - 1.0).abs() < 1e-9, "{last}");
     }
 
     #[test]
     fn the_histogram_counts_pass_rates_of_the_iteration_alone() {
-        let calibrated = |passed, sampled| Notice::Calibrated { passed, sampled };
+        let calibrated = |passed, sampled| Notice::Calibrated { passed, sampled, before: None };
         let mut state = state(&[
             started(),
             phase(1, Phase::Curriculum, 9),
@@ -215,6 +239,8 @@ mod tests {
             calibrated(8, 8),
         ]);
         assert_eq!(state.histogram, [1, 0, 0, 0, 1, 0, 0, 0, 1]);
+        state.apply(&Notice::Calibrated { passed: 3, sampled: 8, before: Some((2, 4)) }, seconds(1));
+        assert_eq!(state.histogram, [1, 0, 0, 1, 0, 0, 0, 0, 1]);
         state.apply(&phase(1, Phase::Training, 9), seconds(1));
         assert_eq!(state.histogram.iter().sum::<u64>(), 3);
         state.apply(&phase(2, Phase::Curriculum, 9), seconds(1));
@@ -224,7 +250,7 @@ mod tests {
     #[test]
     fn the_pace_is_that_of_the_last_seconds() {
         let mut state = State::default();
-        let sampled = |tokens| Notice::Sampled { trajectories: 1, tokens };
+        let sampled = |tokens| Notice::Sampled { trajectories: 1, tokens, done: 1, due: 1 };
         state.apply(&sampled(1_000), seconds(1));
         state.apply(&sampled(500), seconds(30));
         assert_eq!(state.pace(seconds(30)), Some(50.0));

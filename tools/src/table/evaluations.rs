@@ -1,7 +1,8 @@
 //! The table of measurements.
 
+use tadpole_systems::analysis::EvaluationSummary;
+
 use super::{Align, layout, shown};
-use crate::engine::EvaluationSummary;
 use crate::text;
 
 /// The table of measurements, by set, way of sampling, and policy.
@@ -56,6 +57,6 @@ mod tests {
 
     #[test]
     fn base_and_final_stand_beside_one_another() {
-        insta::assert_snapshot!(super::evaluations(&samples::run().evaluations));
+        insta::assert_snapshot!(super::evaluations(&samples::evaluations()));
     }
 }

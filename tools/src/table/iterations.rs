@@ -1,7 +1,8 @@
 //! The table of iterations.
 
+use tadpole_systems::analysis::IterationSummary;
+
 use super::{Align, layout, shown};
-use crate::engine::IterationSummary;
 use crate::text;
 
 const COLUMNS: &[(&str, Align)] = &[

@@ -2,9 +2,11 @@
 
 mod evaluations;
 mod iterations;
+mod recalibration;
 
 pub(crate) use evaluations::evaluations;
 pub(crate) use iterations::iterations;
+pub(crate) use recalibration::recalibration;
 
 /// How a column is aligned.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -72,7 +72,5 @@ keys! {
         out: String = String::from("runs"), Anything;
         /// How progress is shown.
         progress: ProgressKind = ProgressKind::Auto, Anything;
-        /// Tokens that are trained on at once: bounds memory.
-        micro_batch_tokens: u32 = 16_384, 64..=16_777_216;
     }
 }

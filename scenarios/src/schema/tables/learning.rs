@@ -69,8 +69,6 @@ keys! {
         delta_low: f32 = 0.2, Above(0.0, 100.0);
         /// Standard deviation within a group: "sample" (over G - 1) or "population" (over G).
         std: Deviation = Deviation::Sample, Anything;
-        /// Added to the standard deviation.
-        std_epsilon: f32 = 1e-6, Above(0.0, 1.0);
         /// Whether optimiser moments start at zero in each iteration.
         reset_moments: bool = true, Anything;
         /// The published policy is the mean of the weights after updates `averaging_from` (counted from 0) and later; the

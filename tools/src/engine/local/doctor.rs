@@ -1,0 +1,104 @@
+//! What `doctor` cannot see for itself.
+
+use tadpole_gpu::vector::{Isa, environment_is_exact};
+use tadpole_gpu::weights::Weights;
+use tadpole_kernel::id::Digest;
+use tadpole_scenarios::assets;
+use tadpole_scenarios::repository::Tree;
+use tadpole_systems::sandbox::{Limits, Sandbox, SandboxPool};
+use tadpole_systems::tokenizer::Tokenizer;
+
+use super::execution::worker_command;
+use super::failures::reasons;
+use crate::engine::{Finding, State};
+
+/// Looks at instruction sets, arithmetic, the sandbox worker, the shipped policy and devices.
+pub(super) fn doctor() -> Vec<Finding> {
+    vec![instruction_set(), environment(), worker(), policy(), tokenizer(), cuda()]
+}
+
+fn finding(subject: &str, state: State, detail: impl Into<String>, help: &str) -> Finding {
+    Finding { subject: subject.to_owned(), state, detail: detail.into(), help: help.to_owned() }
+}
+
+fn instruction_set() -> Finding {
+    let found: Vec<&str> = Isa::available().into_iter().map(Isa::name).collect();
+    let found = found.join(", ");
+    match Isa::choose() {
+        Ok(chosen) => finding("instruction set", State::Good, format!("{} of {found}", chosen.name()), ""),
+        Err(error) => finding(
+            "instruction set",
+            State::Bad,
+            format!("{error}; this processor has {found}"),
+            "set TADPOLE_ISA to one of them, or unset it",
+        ),
+    }
+}
+
+fn environment() -> Finding {
+    if environment_is_exact() {
+        finding("rounding", State::Good, "to nearest, subnormals kept", "")
+    } else {
+        finding(
+            "rounding",
+            State::Bad,
+            "the floating-point environment is not exact",
+            "something set the processor to flush or to round otherwise",
+        )
+    }
+}
+
+/// Starts a worker and has it run a program.
+fn worker() -> Finding {
+    let bad = |detail: String| {
+        finding(
+            "sandbox worker",
+            State::Bad,
+            detail,
+            "runs start this program again as `tadpole worker`; allow that",
+        )
+    };
+    let command = match worker_command() {
+        Ok(command) => command,
+        Err(failure) => return bad(failure.to_string()),
+    };
+    let pool = SandboxPool::workers(command, 1);
+    match pool.bash(&Tree::new(), "python -c 'print(6 * 7)'", &Limits::default()) {
+        Ok(outcome) if outcome.stdout == b"42\n" => {
+            finding("sandbox worker", State::Good, "starts and runs bash and Python", "")
+        }
+        Ok(outcome) => bad(format!(
+            "answers {:?}, {:?}",
+            String::from_utf8_lossy(&outcome.stdout),
+            String::from_utf8_lossy(&outcome.stderr)
+        )),
+        Err(error) => bad(reasons(&error)),
+    }
+}
+
+const REBUILD: &str = "this build is broken: build it again";
+
+fn policy() -> Finding {
+    match Weights::from_safetensors(assets::WEIGHTS, None) {
+        Ok(weights) => {
+            let parameters = weights.values().len();
+            let digest = Digest(weights.digest());
+            finding("base policy", State::Good, format!("{parameters} parameters, {digest}"), "")
+        }
+        Err(error) => finding("base policy", State::Bad, reasons(&error), REBUILD),
+    }
+}
+
+fn tokenizer() -> Finding {
+    match Tokenizer::load(assets::TOKENIZER) {
+        Ok(tokenizer) => {
+            let detail = format!("{} tokens, {}", tokenizer.vocab_size(), tokenizer.digest());
+            finding("tokenizer", State::Good, detail, "")
+        }
+        Err(error) => finding("tokenizer", State::Bad, reasons(&error), REBUILD),
+    }
+}
+
+fn cuda() -> Finding {
+    finding("CUDA", State::Note, "this build runs on processors only", "")
+}

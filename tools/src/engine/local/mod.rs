@@ -1,0 +1,97 @@
+//! The engine that does the work itself: in this process and in the sandbox workers that it starts.
+
+mod doctor;
+mod drive;
+mod eval;
+mod execution;
+mod existing;
+mod failures;
+mod pretrain;
+mod replay;
+mod show;
+mod teller;
+mod verify;
+mod watch;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
+use tadpole_systems::sandbox::worker;
+
+use super::{
+    Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest, ReplayReport,
+    RunRequest, Shown, Subject, VerifyReport, VerifyRequest,
+};
+use crate::failure::Failure;
+use crate::progress::Observer;
+
+/// Does the work itself.
+pub(crate) struct Local;
+
+impl Engine for Local {
+    fn run(&self, request: &RunRequest, observer: &dyn Observer) -> Result<RunSummary, Failure> {
+        drive::run(request, observer)
+    }
+
+    fn resume(
+        &self,
+        run: &Path,
+        threads: Option<u32>,
+        observer: &dyn Observer,
+    ) -> Result<RunSummary, Failure> {
+        drive::resume(run, threads, observer)
+    }
+
+    fn replay(&self, run: &Path, to: Option<u64>, observer: &dyn Observer) -> Result<ReplayReport, Failure> {
+        replay::replay(run, to, observer)
+    }
+
+    fn verify(&self, request: &VerifyRequest, observer: &dyn Observer) -> Result<VerifyReport, Failure> {
+        verify::verify(request, observer)
+    }
+
+    fn summary(&self, run: &Path) -> Result<RunSummary, Failure> {
+        existing::summary(run)
+    }
+
+    fn show(&self, run: &Path, subject: &Subject) -> Result<Shown, Failure> {
+        show::show(run, subject)
+    }
+
+    fn eval(
+        &self,
+        request: &EvalRequest,
+        observer: &dyn Observer,
+    ) -> Result<Vec<EvaluationSummary>, Failure> {
+        eval::eval(request, observer)
+    }
+
+    fn recalibrate(
+        &self,
+        request: &RecalibrateRequest,
+        observer: &dyn Observer,
+    ) -> Result<Recalibration, Failure> {
+        eval::recalibrate(request, observer)
+    }
+
+    fn pretrain(
+        &self,
+        request: &PretrainRequest,
+        observer: &dyn Observer,
+    ) -> Result<PretrainReport, Failure> {
+        pretrain::pretrain(request, observer)
+    }
+
+    fn doctor(&self) -> Vec<Finding> {
+        doctor::doctor()
+    }
+
+    fn worker(&self) -> Result<(), Failure> {
+        if worker::main() == ExitCode::SUCCESS {
+            Ok(())
+        } else {
+            Err(Failure::failed("the sandbox worker failed"))
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Decides everything again.
+
+use tadpole_kernel::verify::{self, FieldDifference, Report, Sample, VerifyOptions};
+use tadpole_systems::assembly;
+use tadpole_systems::phase::name;
+
+use super::existing::Existing;
+use super::failures;
+use super::watch::Watch;
+use crate::engine::{Difference, VerifyReport, VerifyRequest};
+use crate::failure::Failure;
+use crate::progress::{Notice, Observer};
+
+/// Decides everything in a run again and compares.
+pub(super) fn verify(request: &VerifyRequest, observer: &dyn Observer) -> Result<VerifyReport, Failure> {
+    let VerifyRequest { run: directory, sample, skip_updates, threads } = request;
+    let run = Existing::open(directory, *threads)?;
+    let assembly = run.assembled()?;
+    let totals = run.reader.totals().map_err(|error| failures::run(directory, &error))?;
+    let options = VerifyOptions {
+        sample: (*sample < 1.0).then_some(Sample { share: *sample, seed: run.scenario.seed }),
+        trusted: if *skip_updates { vec![name::UPDATE, name::PUBLISH] } else { Vec::new() },
+    };
+    let header = assembly::header(&run.scenario);
+    let report = Watch::over(&assembly.meter, observer, |watch| {
+        verify::verify(directory, &header, &assembly.systems, &options, |commit| {
+            watch.tell();
+            let (done, total) = (commit.step.0 + 1, totals.steps);
+            observer.notice(&Notice::Advanced { work: "verified", done, total, detail: String::new() });
+        })
+    });
+    let report = report.map_err(|error| failures::verify(directory, &error))?;
+    let Report { steps, events, executed, out_of_reach, differences, complete, last: _, tail: _ } = report;
+    Ok(VerifyReport {
+        run_id: run.reader.run().to_hex(),
+        steps,
+        executed,
+        events,
+        complete,
+        out_of_reach: out_of_reach.into_iter().map(|step| step.0).collect(),
+        differences: differences.into_iter().map(flat).collect(),
+    })
+}
+
+/// A difference with its first field in front.
+fn flat(found: verify::Difference) -> Difference {
+    let text = found.to_string();
+    let step = found.step().0;
+    let of_step = |field: &str, recorded, recomputed| {
+        (None, None, vec![FieldDifference { path: field.to_owned(), recorded, recomputed }], 0)
+    };
+    let (index, event, mut fields, more) = match found {
+        verify::Difference::Event { index, name, fields, more, .. } => {
+            (Some(index as u64), Some(name.to_owned()), fields, more)
+        }
+        verify::Difference::Count { recorded, recomputed, .. } => {
+            of_step("number of events", Some(recorded.into()), Some(recomputed.into()))
+        }
+        verify::Difference::Draws { recorded, recomputed, .. } => {
+            of_step("values drawn", Some(recorded.values.into()), Some(recomputed.values.into()))
+        }
+        verify::Difference::World { recorded, recomputed, .. } => {
+            of_step("world digest", Some(recorded.to_hex().into()), Some(recomputed.to_hex().into()))
+        }
+        verify::Difference::Seal { recorded, recomputed, .. } => {
+            of_step("seal of the segment", Some(recorded.into()), Some(recomputed.into()))
+        }
+        verify::Difference::Over { .. } => of_step("end of the run", None, None),
+        verify::Difference::Undecided { .. } => of_step("decision", None, None),
+        verify::Difference::Blob { digest, .. } => of_step("blob", Some(digest.to_hex().into()), None),
+    };
+    let (field, recorded, recomputed) = match fields.is_empty() {
+        true => (String::new(), None, None),
+        false => {
+            let FieldDifference { path, recorded, recomputed } = fields.remove(0);
+            (path, recorded, recomputed)
+        }
+    };
+    Difference { step, index, event, field, recorded, recomputed, also: fields, more: more as u64, text }
+}
