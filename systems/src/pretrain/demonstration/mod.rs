@@ -119,3 +119,6 @@ impl Demonstrator {
         drill::play(self, noise, draws)
     }
 }
+
+#[cfg(test)]
+mod tests;
