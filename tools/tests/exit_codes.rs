@@ -18,7 +18,8 @@ fn asking_for_help_or_the_version_succeeds() {
 
 #[test]
 fn what_is_not_understood_is_a_usage_error() {
-    for words in [&[] as &[&str], &["runn"], &["run"], &["run", "no-such-scenario"], &["show", "no-such-run"]] {
+    for words in [&[] as &[&str], &["runn"], &["run"], &["run", "no-such-scenario"], &["show", "no-such-run"]]
+    {
         assert_eq!(code(words), Some(2), "{words:?}");
     }
 }

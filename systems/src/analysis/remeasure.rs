@@ -78,7 +78,9 @@ fn subjects(
     (set, tasks): (&HeldOutSet, &Tasks),
 ) -> Result<Vec<Arc<Subject>>, DecideError> {
     match tasks {
-        Tasks::OfRun => held_out(view, &set.name).into_iter().map(|id| subject::load(view, blobs, id)).collect(),
+        Tasks::OfRun => {
+            held_out(view, &set.name).into_iter().map(|id| subject::load(view, blobs, id)).collect()
+        }
         Tasks::Drawn => {
             let mut known = view.tasks().map(|(_, task)| task.digest).collect();
             let drawn = open::draw_set(set, assembly.players.recipe(), &assembly.judge, &mut known)?;
@@ -200,8 +202,10 @@ pub fn recalibrate(
     for direction in [Direction::Easier, Direction::Harder] {
         let of_direction = || pairs.iter().filter(move |pair| pair.direction == direction);
         let recorded: Vec<f64> = of_direction().map(|pair| pair.recorded).collect();
-        let again: Vec<f64> =
-            of_direction().filter(|_| refined).filter_map(|pair| Some(rate(pair.successor)? - rate(pair.parent)?)).collect();
+        let again: Vec<f64> = of_direction()
+            .filter(|_| refined)
+            .filter_map(|pair| Some(rate(pair.successor)? - rate(pair.parent)?))
+            .collect();
         let shift = |fresh, shifts: &[f64]| mean(shifts).map(|shift| Shift { direction, fresh, shift });
         shifts.extend(shift(false, &recorded).into_iter().chain(shift(true, &again)));
     }

@@ -185,7 +185,8 @@ impl Summary {
                 row.shown.refined += u32::from(generated.refined.is_some());
             }
             Event::CandidateRejected(rejected) => {
-                *self.row().shown.rejected.entry(rejection_name(rejected.reason).to_owned()).or_default() += 1;
+                *self.row().shown.rejected.entry(rejection_name(rejected.reason).to_owned()).or_default() +=
+                    1;
             }
             Event::TaskAdmitted(admitted) => {
                 let row = self.row();

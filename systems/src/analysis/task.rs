@@ -129,7 +129,9 @@ impl TaskStory {
                 }
                 Event::TaskAdmitted(TaskAdmittedV1 { task, candidate, .. }) if task == id => {
                     let Some(&(step, sequence)) = candidates.get(&candidate) else { return Ok(None) };
-                    let Some((_, Event::CandidateGenerated(made))) = run.event(sequence)? else { return Ok(None) };
+                    let Some((_, Event::CandidateGenerated(made))) = run.event(sequence)? else {
+                        return Ok(None);
+                    };
                     return Self::of_candidate(run, step, made).map(Some);
                 }
                 Event::TaskHeldOut(held) if held.task == id => {

@@ -166,11 +166,7 @@ impl Players {
 }
 
 /// Weights of a version of the iteration under way.
-fn weights(
-    progress: &Progress,
-    world: &WorldView<'_>,
-    version: Version,
-) -> Result<Digest, DecideError> {
+fn weights(progress: &Progress, world: &WorldView<'_>, version: Version) -> Result<Digest, DecideError> {
     let policy = progress.versions.get(version.0 as usize).and_then(|&id| world.policy(id));
     let Iteration(iteration) = progress.iteration;
     policy.map(|policy| policy.weights).ok_or_else(|| {

@@ -72,7 +72,8 @@ pub fn inspect(
     policy: Option<&dyn Policy>,
     tokenizer: &Tokenizer,
 ) -> Result<Vec<InspectedGroup>, DecideError> {
-    let Grouped { groups, sequences, sources, trained_on: _ } = group::collect(world, world.progress(), recipe)?;
+    let Grouped { groups, sequences, sources, trained_on: _ } =
+        group::collect(world, world.progress(), recipe)?;
     let histories: Vec<Sequence> = sequences.iter().map(|one| one.sequence.clone()).collect();
     let scores = policy.map(|policy| policy.score(&histories, recipe.rollout.temperature)).transpose();
     let scores = scores.context("scoring the trajectories of an update")?;
@@ -85,7 +86,8 @@ pub fn inspect(
         taught.entry(source).or_insert((advantage, Vec::new())).1.extend(tokens);
     }
     let mut member = |trajectory: StableId| {
-        let (advantage, tokens) = taught.remove(&trajectory).map_or((None, Vec::new()), |(a, t)| (Some(a), t));
+        let (advantage, tokens) =
+            taught.remove(&trajectory).map_or((None, Vec::new()), |(a, t)| (Some(a), t));
         let known = world.trajectory(trajectory);
         let reward = |of: fn(&tadpole_kernel::world::Trajectory) -> f32| known.map_or(0.0, of);
         let (raw_reward, reward) = (reward(|known| known.raw_reward), reward(|known| known.reward));
@@ -113,7 +115,8 @@ fn tokens(
         .map(|(index, (position, &rollout))| {
             let id = sequence.tokens.get(position as usize).copied().unwrap_or(0);
             let new = scores.and_then(|scores| scores.log_probs.get(index)).copied();
-            let judged = dppo::judge(new.unwrap_or(rollout), rollout, advantage, params).context("judging a token")?;
+            let judged =
+                dppo::judge(new.unwrap_or(rollout), rollout, advantage, params).context("judging a token")?;
             Ok(InspectedToken {
                 position,
                 id,

@@ -100,20 +100,19 @@ fn differs(report: &VerifyReport, run: &Path) -> Failure {
 fn diff(difference: &Difference) -> String {
     let Difference { step, index, event, field, recorded, recomputed, also, more, text } = difference;
     let (Some(index), Some(event)) = (index, event) else { return format!("\n{text}") };
-    let mut text = format!("\n step: {step}\nevent: {index} ({event})");
-    let first = FieldDifference {
-        path: field.clone(),
-        recorded: recorded.clone(),
-        recomputed: recomputed.clone(),
-    };
+    let mut lines = vec![String::new(), format!(" step: {step}"), format!("event: {index} ({event})")];
+    let first =
+        FieldDifference { path: field.clone(), recorded: recorded.clone(), recomputed: recomputed.clone() };
     for FieldDifference { path, recorded, recomputed } in std::iter::once(&first).chain(also) {
         let (recorded, recomputed) = (side(recorded.as_ref()), side(recomputed.as_ref()));
-        text += &format!("\nfield: {path}\n     - recorded   {recorded}\n     + recomputed {recomputed}");
+        lines.push(format!("field: {path}"));
+        lines.push(format!("     - recorded   {recorded}"));
+        lines.push(format!("     + recomputed {recomputed}"));
     }
     if *more > 0 {
-        text += &format!("\n       and {}", text::counted(*more, "more field"));
+        lines.push(format!("       and {}", text::counted(*more, "more field")));
     }
-    text
+    lines.join("\n")
 }
 
 /// One side of a difference, in a line.
@@ -163,10 +162,14 @@ mod tests {
             more: 1,
             text: String::new(),
         };
-        let other =
-            Difference { event: None, text: "step 20: the run was over, yet it goes on".into(), ..difference.clone() };
+        let other = Difference {
+            event: None,
+            text: "step 20: the run was over, yet it goes on".into(),
+            ..difference.clone()
+        };
         let others = std::iter::repeat_n(other, 4);
-        let engine = Sample { differences: [difference].into_iter().chain(others).collect(), ..Sample::default() };
+        let engine =
+            Sample { differences: [difference].into_iter().chain(others).collect(), ..Sample::default() };
         let failure = tadpole("verify {}", &run, &engine).expect_err("differs");
         assert_eq!(failure.kind(), Kind::Failed);
         insta::assert_snapshot!(failure.to_string().replace(run.to_str().unwrap(), "RUN"));

@@ -14,8 +14,8 @@ use tadpole_systems::analysis::{
 use tadpole_systems::evaluation::statistics::Mean;
 
 use super::{
-    Difference, Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest, ReplayReport, RunRequest, Shown, State,
-    Subject, VerifyReport, VerifyRequest,
+    Difference, Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest,
+    ReplayReport, RunRequest, Shown, State, Subject, VerifyReport, VerifyRequest,
 };
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};

@@ -67,7 +67,10 @@ impl Observer for Progress {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "progress is about this machine's time, which nothing else may depend on")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "progress is about this machine's time, which nothing else may depend on"
+)]
 fn now() -> Instant {
     Instant::now()
 }
@@ -95,7 +98,9 @@ mod tests {
         let progress = Progress::new(ProgressKind::None);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| progress.notice(&Notice::Sampled { trajectories: 1, tokens: 10, done: 0, due: 0 }));
+                scope.spawn(|| {
+                    progress.notice(&Notice::Sampled { trajectories: 1, tokens: 10, done: 0, due: 0 });
+                });
             }
         });
         let inner = progress.inner.lock().unwrap();

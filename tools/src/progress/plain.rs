@@ -47,9 +47,9 @@ fn told(notice: &Notice, state: &State) -> Option<String> {
     Some(match notice {
         Notice::Started { title, run_id, directory, iterations } => {
             let short: String = run_id.chars().take(12).collect();
+            let iterations = text::counted(u64::from(*iterations), "iteration");
             format!(
-                "run {short}: {title}, {}, in {directory}",
-                text::counted(u64::from(*iterations), "iteration")
+                "run {short}: {title}, {iterations}; stopped, `tadpole resume {directory}` goes on with it"
             )
         }
         Notice::Recovered { note } => format!("a torn tail was cut off the log: {note}"),
@@ -188,12 +188,8 @@ mod tests {
 
     #[test]
     fn long_work_gives_signs_of_life_and_says_when_it_is_done() {
-        let verified =
-            |done| Notice::Advanced { work: "verified", done, total: 40, detail: String::new() };
+        let verified = |done| Notice::Advanced { work: "verified", done, total: 40, detail: String::new() };
         let story = [(1, verified(1)), (16, verified(4)), (20, verified(5)), (160, verified(40))];
-        assert_eq!(
-            transcript(&story),
-            "[   16s] verified 4/40, 2m24s left\n[ 2m40s] verified 40/40"
-        );
+        assert_eq!(transcript(&story), "[   16s] verified 4/40, 2m24s left\n[ 2m40s] verified 40/40");
     }
 }

@@ -11,14 +11,18 @@ use crate::failure::Failure;
 use crate::progress::Observer;
 
 /// Measures a policy on a set.
-pub(super) fn eval(request: &EvalRequest, observer: &dyn Observer) -> Result<Vec<EvaluationSummary>, Failure> {
+pub(super) fn eval(
+    request: &EvalRequest,
+    observer: &dyn Observer,
+) -> Result<Vec<EvaluationSummary>, Failure> {
     let EvalRequest { run: directory, iteration, set, threads } = request;
     let run = Existing::open(directory, *threads)?;
     let (set, tasks) = match set {
         SetChoice::Drawn(set) => (set.clone(), Tasks::Drawn),
         SetChoice::OfRun { name, samples, temperature, greedy } => {
             let known = of_run(&run, name)?;
-            let pass_at = known.pass_at.iter().copied().filter(|k| samples.is_none_or(|samples| *k <= samples));
+            let pass_at =
+                known.pass_at.iter().copied().filter(|k| samples.is_none_or(|samples| *k <= samples));
             let set = HeldOutSet {
                 samples: samples.unwrap_or(known.samples),
                 temperature: temperature.unwrap_or(known.temperature),
@@ -33,11 +37,16 @@ pub(super) fn eval(request: &EvalRequest, observer: &dyn Observer) -> Result<Vec
     let measured = Watch::over(&assembly.meter, observer, |_| {
         analysis::evaluate(&run.reader, &assembly, *iteration, (&set, &tasks))
     });
-    measured.map_err(|error| story_failure(directory, &error))?.ok_or_else(|| no_iteration(&run, *iteration, "no policy"))
+    measured
+        .map_err(|error| story_failure(directory, &error))?
+        .ok_or_else(|| no_iteration(&run, *iteration, "no policy"))
 }
 
 /// Measures the tasks of an iteration again.
-pub(super) fn recalibrate(request: &RecalibrateRequest, observer: &dyn Observer) -> Result<Recalibration, Failure> {
+pub(super) fn recalibrate(
+    request: &RecalibrateRequest,
+    observer: &dyn Observer,
+) -> Result<Recalibration, Failure> {
     let RecalibrateRequest { run: directory, iteration, samples, refined, threads } = request;
     let run = Existing::open(directory, *threads)?;
     let assembly = run.assembled()?;

@@ -63,12 +63,12 @@ pub(super) fn run(run: &Path, error: &RunError) -> Failure {
 pub(super) fn replay(at: &Path, error: &ReplayError) -> Failure {
     match error {
         ReplayError::Run(error) => run(at, error),
-        ReplayError::PastEnd { .. } => {
-            Failure::usage(reasons(error)).at(at.display()).help("steps count from 0; without --to, all are replayed")
-        }
-        ReplayError::World { .. } => Failure::failed(reasons(error))
+        ReplayError::PastEnd { .. } => Failure::usage(reasons(error))
             .at(at.display())
-            .help("the log was changed, or this build applies events otherwise than the one that made the run"),
+            .help("steps count from 0; without --to, all are replayed"),
+        ReplayError::World { .. } => Failure::failed(reasons(error)).at(at.display()).help(
+            "the log was changed, or this build applies events otherwise than the one that made the run",
+        ),
     }
 }
 
@@ -78,10 +78,8 @@ pub(super) fn kernel(at: &Path, error: &KernelError) -> Failure {
         KernelError::Run(error) => run(at, error),
         KernelError::Replay(error) => replay(at, error),
         _ => {
-            let help = format!(
-                "what is committed is whole: `tadpole resume {}` goes on from there",
-                at.display()
-            );
+            let help =
+                format!("what is committed is whole: `tadpole resume {}` goes on from there", at.display());
             Failure::failed(reasons(error)).at(at.display()).help(help)
         }
     }

@@ -20,8 +20,8 @@ use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 use tadpole_systems::sandbox::worker;
 
 use super::{
-    Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest, ReplayReport, RunRequest,
-    Shown, Subject, VerifyReport, VerifyRequest,
+    Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest, ReplayReport,
+    RunRequest, Shown, Subject, VerifyReport, VerifyRequest,
 };
 use crate::failure::Failure;
 use crate::progress::Observer;
@@ -88,6 +88,10 @@ impl Engine for Local {
     }
 
     fn worker(&self) -> Result<(), Failure> {
-        if worker::main() == ExitCode::SUCCESS { Ok(()) } else { Err(Failure::failed("the sandbox worker failed")) }
+        if worker::main() == ExitCode::SUCCESS {
+            Ok(())
+        } else {
+            Err(Failure::failed("the sandbox worker failed"))
+        }
     }
 }

@@ -27,7 +27,10 @@ const DIGESTS: &str = "digests.jsonl";
 const RECENT: usize = 50;
 
 /// Makes a base policy.
-pub(super) fn pretrain(request: &PretrainRequest, observer: &dyn Observer) -> Result<PretrainReport, Failure> {
+pub(super) fn pretrain(
+    request: &PretrainRequest,
+    observer: &dyn Observer,
+) -> Result<PretrainReport, Failure> {
     let PretrainRequest { scenario, directory, steps } = request;
     let execution = execution(&scenario.exec, Path::new("."))?;
     let backend = backend(&scenario.exec, execution.threads)?;
@@ -47,7 +50,8 @@ pub(super) fn pretrain(request: &PretrainRequest, observer: &dyn Observer) -> Re
         let Some(record) = pretraining.step().map_err(|error| failed(&error))? else { break };
         account.take(&record);
         if record.weights.is_some() {
-            note(&mut digests, &record).map_err(|error| Failure::file("write", &directory.join(DIGESTS), &error))?;
+            note(&mut digests, &record)
+                .map_err(|error| Failure::file("write", &directory.join(DIGESTS), &error))?;
         }
         observer.notice(&Notice::Sampled { trajectories: 0, tokens: record.tokens, done: 0, due: 0 });
         let detail = format!("{}, loss {:.4}", record.stage, account.loss());

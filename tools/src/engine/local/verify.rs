@@ -56,16 +56,12 @@ fn flat(found: verify::Difference) -> Difference {
         verify::Difference::Count { recorded, recomputed, .. } => {
             of_step("number of events", Some(recorded.into()), Some(recomputed.into()))
         }
-        verify::Difference::Draws { recorded, recomputed, .. } => of_step(
-            "values drawn",
-            Some(recorded.values.into()),
-            Some(recomputed.values.into()),
-        ),
-        verify::Difference::World { recorded, recomputed, .. } => of_step(
-            "world digest",
-            Some(recorded.to_hex().into()),
-            Some(recomputed.to_hex().into()),
-        ),
+        verify::Difference::Draws { recorded, recomputed, .. } => {
+            of_step("values drawn", Some(recorded.values.into()), Some(recomputed.values.into()))
+        }
+        verify::Difference::World { recorded, recomputed, .. } => {
+            of_step("world digest", Some(recorded.to_hex().into()), Some(recomputed.to_hex().into()))
+        }
         verify::Difference::Seal { recorded, recomputed, .. } => {
             of_step("seal of the segment", Some(recorded.into()), Some(recomputed.into()))
         }
@@ -73,12 +69,8 @@ fn flat(found: verify::Difference) -> Difference {
         verify::Difference::Undecided { .. } => of_step("decision", None, None),
         verify::Difference::Blob { digest, .. } => of_step("blob", Some(digest.to_hex().into()), None),
     };
-    let (field, recorded, recomputed) = match fields.is_empty() {
-        true => (String::new(), None, None),
-        false => {
-            let FieldDifference { path, recorded, recomputed } = fields.remove(0);
-            (path, recorded, recomputed)
-        }
-    };
+    let none = || FieldDifference { path: String::new(), recorded: None, recomputed: None };
+    let first = if fields.is_empty() { none() } else { fields.remove(0) };
+    let FieldDifference { path: field, recorded, recomputed } = first;
     Difference { step, index, event, field, recorded, recomputed, also: fields, more: more as u64, text }
 }

@@ -41,7 +41,9 @@ fn write_field(name: &str, field: &Value, depth: usize, out: &mut String) {
             out.push('\n');
             write(field, depth + 1, out);
         }
-        Value::Array(items) if !items.is_empty() && items.iter().all(is_plain) => write_list(items, depth + 1, out),
+        Value::Array(items) if !items.is_empty() && items.iter().all(is_plain) => {
+            write_list(items, depth + 1, out);
+        }
         Value::Array(items) if !items.is_empty() => {
             out.push('\n');
             write(field, depth + 1, out);
