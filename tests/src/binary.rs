@@ -119,7 +119,17 @@ fn build() {
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--quiet", "--profile", profile, "--package", "tadpole", "--bin", "tadpole", "--target-dir"])
+        .args([
+            "build",
+            "--quiet",
+            "--profile",
+            profile,
+            "--package",
+            "tadpole",
+            "--bin",
+            "tadpole",
+            "--target-dir",
+        ])
         .arg(directory.parent().expect("a profile lies in a target directory"))
         .current_dir(workspace())
         .status()
@@ -142,6 +152,8 @@ fn newest(path: &Path) -> SystemTime {
         return facts.modified().unwrap();
     }
     let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
-    let entries = entries.filter(|entry| !["tests", "benches", "examples", "target"].iter().any(|it| entry.file_name() == *it));
+    let entries = entries.filter(|entry| {
+        !["tests", "benches", "examples", "target"].iter().any(|it| entry.file_name() == *it)
+    });
     entries.map(|entry| newest(&entry.path())).max().unwrap_or(SystemTime::UNIX_EPOCH)
 }

@@ -23,7 +23,9 @@ impl Bits {
     /// # Panics
     /// Where the run cannot be read.
     pub fn of(run: &Path) -> Self {
-        let log = files(&run.join("log")).into_iter().map(|name| (name.clone(), fs::read(run.join("log").join(name)).unwrap()));
+        let log = files(&run.join("log"))
+            .into_iter()
+            .map(|name| (name.clone(), fs::read(run.join("log").join(name)).unwrap()));
         Self { log: log.collect(), blobs: files(&run.join("blobs")).into_iter().collect() }
     }
 
@@ -84,16 +86,23 @@ fn files(root: &Path) -> Vec<String> {
 /// The first step in which two logs differ, with what differs in it.
 fn first_difference(one: &Path, other: &Path) -> String {
     let groups = |run: &Path| RunReader::open(run).and_then(|reader| reader.groups());
-    let (Ok(left), Ok(right)) = (groups(one), groups(other)) else { return "one of them cannot be read".to_owned() };
+    let (Ok(left), Ok(right)) = (groups(one), groups(other)) else {
+        return "one of them cannot be read".to_owned();
+    };
     for (left, right) in left.zip(right) {
-        let (Ok(left), Ok(right)) = (left, right) else { return "one of them cannot be read to its end".to_owned() };
+        let (Ok(left), Ok(right)) = (left, right) else {
+            return "one of them cannot be read to its end".to_owned();
+        };
         if left.commit() == right.commit() {
             continue;
         }
-        let decode = |group: &tadpole_kernel::log::Group| -> Vec<Event> { group.events().flatten().collect() };
+        let decode =
+            |group: &tadpole_kernel::log::Group| -> Vec<Event> { group.events().flatten().collect() };
         let (events, others) = (decode(&left), decode(&right));
         let mut text = format!("step {}: {} and {} events", left.commit().step, events.len(), others.len());
-        for (index, (event, other)) in events.iter().zip(&others).enumerate().filter(|(_, (event, other))| event != other).take(3) {
+        for (index, (event, other)) in
+            events.iter().zip(&others).enumerate().filter(|(_, (event, other))| event != other).take(3)
+        {
             let json = |event| serde_json::to_value(event).unwrap();
             let fields = field_differences(&json(event), &json(other));
             let fields: Vec<String> = fields.into_iter().take(8).map(|field| format!("{field:?}")).collect();

@@ -22,7 +22,12 @@ struct Forms {
 /// Where one is, or the run cannot be read.
 pub fn assert_disjoint(run: &Path) {
     let Forms { training, held_out } = forms(run);
-    assert!(!training.is_empty() && !held_out.is_empty(), "{} and {} programs", training.len(), held_out.len());
+    assert!(
+        !training.is_empty() && !held_out.is_empty(),
+        "{} and {} programs",
+        training.len(),
+        held_out.len()
+    );
     let shared: Vec<&String> = training.intersection(&held_out).collect();
     assert!(shared.is_empty(), "{} programs are trained on and held out:\n{}", shared.len(), shared[0]);
 }
@@ -32,7 +37,9 @@ fn forms(run: &Path) -> Forms {
     let mut forms = Forms::default();
     for (_, event) in crate::events(run) {
         match event {
-            Event::CandidateGenerated(candidate) => forms.training.extend(functions(&candidate.content, &blobs)),
+            Event::CandidateGenerated(candidate) => {
+                forms.training.extend(functions(&candidate.content, &blobs))
+            }
             Event::TaskHeldOut(task) => forms.held_out.extend(functions(&task.content, &blobs)),
             _ => {}
         }

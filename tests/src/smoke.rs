@@ -39,7 +39,8 @@ pub fn complete(run: &Path, threads: usize) {
     let threads = threads.to_string();
     let run = run.to_str().expect("a path in UTF-8");
     let _summary =
-        binary::run(["run", "smoke", "--threads", &threads, "--out", run, "--set", "exec.progress=none"]).succeeded();
+        binary::run(["run", "smoke", "--threads", &threads, "--out", run, "--set", "exec.progress=none"])
+            .succeeded();
 }
 
 /// Names scenario and binary.

@@ -31,7 +31,10 @@ fn the_policy_gets_better_on_a_held_out_set_and_no_watchdog_fires() {
         .collect();
     let [base, trained] = rates.as_slice() else { panic!("measured at both ends: {rates:?}") };
     assert!(trained > base, "{base} to {trained}");
-    assert!(!events.iter().any(|(_, event)| matches!(event, Event::EffectRecorded(_))), "an effect was recorded");
+    assert!(
+        !events.iter().any(|(_, event)| matches!(event, Event::EffectRecorded(_))),
+        "an effect was recorded"
+    );
 }
 
 #[test]

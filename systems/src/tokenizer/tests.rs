@@ -25,19 +25,19 @@ fn trained(vocabulary: u32) -> Vec<u8> {
         .unwrap()
 }
 
-static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| Tokenizer::load(&trained(350)).unwrap());
+static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| Tokenizer::load(&trained(340)).unwrap());
 
 #[test]
 fn training_twice_gives_the_same_file() {
-    assert_eq!(trained(350), trained(350));
+    assert_eq!(trained(340), trained(340));
 }
 
 #[test]
 fn a_vocabulary_is_bytes_merges_and_scaffold() {
-    assert_eq!(TOKENIZER.vocab_size(), 350);
-    assert_eq!(TOKENIZER.special("<|im_end|>"), Some(347));
+    assert_eq!(TOKENIZER.vocab_size(), 340);
+    assert_eq!(TOKENIZER.special("<|im_end|>"), Some(337));
     assert_eq!(TOKENIZER.special("<|im_start|>"), None);
-    assert_eq!(TOKENIZER.decode(&[u32::from(b'a'), 347, 9999]), "a<|im_end|>");
+    assert_eq!(TOKENIZER.decode(&[u32::from(b'a'), 337, 9999]), "a<|im_end|>");
 }
 
 #[test]
@@ -53,17 +53,17 @@ fn what_is_not_a_byte_level_tokenizer_is_refused() {
     assert!(matches!(Tokenizer::load(b"[]"), Err(TokenizerError::Load(_))));
     assert!(matches!(Tokenizer::load(b"{}"), Err(TokenizerError::Load(_))));
     let without_a_byte =
-        String::from_utf8(trained(350)).unwrap().replacen("      \"!\": 33", "      \"snow☃\": 33", 1);
+        String::from_utf8(trained(340)).unwrap().replacen("      \"!\": 33", "      \"snow☃\": 33", 1);
     assert!(matches!(Tokenizer::load(without_a_byte.as_bytes()), Err(TokenizerError::NotByteLevel(_))));
 }
 
 #[test]
 fn the_crate_alone_reads_the_file_and_agrees() {
-    let plain = tokenizers::Tokenizer::from_bytes(trained(350)).unwrap();
+    let plain = tokenizers::Tokenizer::from_bytes(trained(340)).unwrap();
     let ids = plain.encode_fast(SOURCE, false).unwrap();
     assert_eq!(TOKENIZER.encode(SOURCE).unwrap(), ids.get_ids());
     assert_eq!(plain.token_to_id("<|im_end|>"), TOKENIZER.special("<|im_end|>"));
-    assert_eq!(plain.get_vocab_size(true), 350);
+    assert_eq!(plain.get_vocab_size(true), 340);
 }
 
 #[test]
@@ -97,7 +97,7 @@ proptest! {
     fn any_text_comes_back_and_spells_no_special(text in anything()) {
         let ids = TOKENIZER.encode(&text).unwrap();
         prop_assert_eq!(TOKENIZER.decode(&ids), text);
-        prop_assert!(ids.iter().all(|&id| id < 335), "a special token in text");
+        prop_assert!(ids.iter().all(|&id| id < 325), "a special token in text");
     }
 
     #[test]
@@ -111,7 +111,7 @@ proptest! {
         for pieces in [codec.opening("", &user), codec.continuation(&[result])] {
             let ids = TOKENIZER.encode_pieces(&pieces).unwrap();
             prop_assert_eq!(TOKENIZER.decode(&ids), crate::codec::spelled(&pieces));
-            prop_assert!(ids.iter().filter(|&&id| id >= 335).count() <= 5);
+            prop_assert!(ids.iter().filter(|&&id| id >= 325).count() <= 5);
         }
     }
 

@@ -1,7 +1,8 @@
 //! How the embedded policy's tokenizer splits text into words before merging.
 //!
 //! A line break and the indent behind it are one word, raw or escaped as in JSON, so that a line of code is spelled by
-//! the same tokens in a file and in the arguments of a call. Digits stand alone.
+//! the same tokens in a file and in the arguments of a call. Digits stand alone, and the space before a number goes with the
+//! marks in front of it. Names split at their underscores, so that the parts of a name are spelled alike in every name.
 
 /// The split as a regular expression, for `tokenizer.json`.
 pub(super) const PATTERN: &str =
@@ -83,10 +84,10 @@ mod tests {
 
     #[test]
     fn indents_digits_and_escapes_are_words() {
-        let words: Vec<&str> = split("def f(a):\n    return a + 12\\n    x = \\\"é\\\"  # ok").collect();
+        let words: Vec<&str> = split("def f_ab(a):\n    return a + 12\\n    x = \\\"é\\\"  # ok_").collect();
         let expected = [
-            "def", " f", "(", "a", "):", "\n    ", "return", " a", " +", " ", "1", "2", "\\n    ", "x", " =",
-            " ", "\\\"", "é", "\\\"", "  ", "#", " ok",
+            "def", " f", "_ab", "(", "a", "):", "\n    ", "return", " a", " + ", "1", "2", "\\n    ", "x", " =",
+            " ", "\\\"", "é", "\\\"", "  ", "#", " ok", "_",
         ];
         assert_eq!(words, expected);
     }

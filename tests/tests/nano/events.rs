@@ -9,7 +9,10 @@ use tadpole_tests::nano::{nano, run};
 /// What no run of nano shows, and why.
 const ABSENT: [(&str, &str); 2] = [
     ("UpdateRefused", "it ends a run with a failure; `verify` has a run of its own that is refused"),
-    ("EffectRecorded", "nano asks nobody outside: its generator is the embedded world, and no watchdog fires"),
+    (
+        "EffectRecorded",
+        "nano asks nobody outside: its generator is the embedded world, and no watchdog fires",
+    ),
 ];
 
 /// Every kind of event. The match fails to compile when one is added.
@@ -65,14 +68,16 @@ fn every_kind_of_event_happens() {
 fn three_iterations_take_at_most_128_kib_of_log() {
     let bytes = Bits::of(run()).log_bytes();
     assert!(bytes <= 128 * 1024, "{bytes} bytes");
-    let iterations = nano().events.iter().filter(|(_, event)| matches!(event, Event::IterationFinished(_))).count();
+    let iterations =
+        nano().events.iter().filter(|(_, event)| matches!(event, Event::IterationFinished(_))).count();
     assert_eq!(iterations, 4, "the base and three");
 }
 
 #[test]
 fn candidates_are_refined_and_admitted_in_band_and_filled_in() {
     let events = || nano().events.iter().map(|(_, event)| event);
-    let refined = events().filter(|event| matches!(event, Event::CandidateGenerated(it) if it.refined.is_some()));
+    let refined =
+        events().filter(|event| matches!(event, Event::CandidateGenerated(it) if it.refined.is_some()));
     assert!(refined.count() > 0, "none was refined");
     let in_band = events().filter(|event| matches!(event, Event::TaskAdmitted(it) if it.in_band));
     assert!(in_band.count() > 0, "none was admitted in band");
@@ -80,14 +85,18 @@ fn candidates_are_refined_and_admitted_in_band_and_filled_in() {
 
 #[test]
 fn every_purpose_is_played_and_some_episode_succeeds() {
-    let played = || nano().events.iter().filter_map(|(_, event)| match event {
-        Event::TrajectoryFinished(played) => Some(played),
-        _ => None,
-    });
+    let played = || {
+        nano().events.iter().filter_map(|(_, event)| match event {
+            Event::TrajectoryFinished(played) => Some(played),
+            _ => None,
+        })
+    };
     let purposes: BTreeSet<Purpose> = played().map(|played| played.purpose).collect();
     assert_eq!(purposes, BTreeSet::from([Purpose::Calibration, Purpose::Rollout, Purpose::Evaluation]));
     assert!(played().any(|played| played.facts.grade == Grade::Resolved));
-    assert!(played().all(|played| !matches!(played.facts.grade, Grade::Infra | Grade::Watchdog | Grade::Aborted)));
+    assert!(
+        played().all(|played| !matches!(played.facts.grade, Grade::Infra | Grade::Watchdog | Grade::Aborted))
+    );
 }
 
 #[test]

@@ -33,11 +33,19 @@ fn played() -> Vec<Played<'static>> {
                 evaluated.push(trajectory);
             }
             Event::TrajectoryFinished(trajectory) if trajectory.version == Version(0) => {
-                found.push(Played { weights: published, temperature: recipe.rollout.temperature, trajectory });
+                found.push(Played {
+                    weights: published,
+                    temperature: recipe.rollout.temperature,
+                    trajectory,
+                });
             }
             Event::EvaluationFinished(evaluation) => {
                 let temperature = evaluation.temperature;
-                let played = evaluated.drain(..).map(|trajectory| Played { weights: published, temperature, trajectory });
+                let played = evaluated.drain(..).map(|trajectory| Played {
+                    weights: published,
+                    temperature,
+                    trajectory,
+                });
                 found.extend(played);
             }
             _ => {}
@@ -47,7 +55,9 @@ fn played() -> Vec<Played<'static>> {
 }
 
 fn sequence(trajectory: &TrajectoryFinishedV1) -> (Sequence, &[f32]) {
-    let [segment] = trajectory.segments.as_slice() else { panic!("one segment each: nothing compacts in nano") };
+    let [segment] = trajectory.segments.as_slice() else {
+        panic!("one segment each: nothing compacts in nano")
+    };
     let targets = segment.sampled.iter().map(|span| span.start..span.end).collect();
     (Sequence { tokens: segment.tokens.unpack(), targets }, &segment.log_probs)
 }
@@ -95,16 +105,19 @@ fn check(policy: &dyn Policy, batch: &[Played<'_>], temperature: f32) {
 #[test]
 fn the_trainer_finds_them_again_and_every_ratio_is_one() {
     let backend: Arc<dyn Backend> = Arc::new(CpuBackend::new(2).unwrap());
-    let rollouts: Vec<_> = played().into_iter().filter(|one| one.trajectory.purpose == Purpose::Rollout).collect();
+    let rollouts: Vec<_> =
+        played().into_iter().filter(|one| one.trajectory.purpose == Purpose::Rollout).collect();
     let digest = rollouts.first().expect("some rollout").weights;
-    let batch: Vec<_> = rollouts.iter().filter(|one| one.weights == digest).map(|one| sequence(one.trajectory)).collect();
+    let batch: Vec<_> =
+        rollouts.iter().filter(|one| one.weights == digest).map(|one| sequence(one.trajectory)).collect();
     let sequences = batch.iter().map(|(sequence, log_probs)| TrainSequence {
         sequence: sequence.clone(),
         advantages: vec![1.0; log_probs.len()],
         rollout_log_probs: log_probs.to_vec(),
         weight: 1.0,
     });
-    let train = TrainBatch { sequences: sequences.collect(), temperature: nano().scenario.rollout.temperature };
+    let train =
+        TrainBatch { sequences: sequences.collect(), temperature: nano().scenario.rollout.temperature };
     let config = TrainerConfig::plain(OptimiserConfig::default());
     let mut trainer = backend.trainer(&weights(digest), &config).unwrap();
     let report = trainer.step(&train, &Objective::Dppo(DppoParams::default()), 1e-4).unwrap();
@@ -118,17 +131,31 @@ fn the_trainer_finds_them_again_and_every_ratio_is_one() {
 
 #[test]
 fn an_update_on_trajectories_of_its_own_version_has_ratio_one_and_a_lagging_one_has_not() {
-    let updates = || nano().events.iter().filter_map(|(_, event)| match event {
-        Event::UpdateApplied(update) if update.tokens > 0 => Some(update),
-        _ => None,
-    });
-    let (current, lagging): (Vec<_>, Vec<_>) = updates().partition(|update| update.trained_on == Version(update.update));
+    let updates = || {
+        nano().events.iter().filter_map(|(_, event)| match event {
+            Event::UpdateApplied(update) if update.tokens > 0 => Some(update),
+            _ => None,
+        })
+    };
+    let (current, lagging): (Vec<_>, Vec<_>) =
+        updates().partition(|update| update.trained_on == Version(update.update));
     assert!(!current.is_empty(), "some update trains on its own version");
     for update in current {
-        assert_eq!(update.ratio_max.to_bits(), 1.0_f32.to_bits(), "update {} of {}", update.update, update.iteration);
+        assert_eq!(
+            update.ratio_max.to_bits(),
+            1.0_f32.to_bits(),
+            "update {} of {}",
+            update.update,
+            update.iteration
+        );
         assert_eq!((update.kl.to_bits(), update.kept), (0.0_f64.to_bits(), update.tokens));
     }
     for update in lagging {
-        assert!(update.kl > 0.0, "update {} of {} trains on an older version", update.update, update.iteration);
+        assert!(
+            update.kl > 0.0,
+            "update {} of {} trains on an older version",
+            update.update,
+            update.iteration
+        );
     }
 }

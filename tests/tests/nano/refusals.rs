@@ -53,7 +53,8 @@ fn a_directory_that_exists() {
     let there = directory.path().join("run");
     fs::create_dir(&there).unwrap();
     fs::write(there.join("mine"), "precious").unwrap();
-    let outcome = binary::finish(binary::command(["run", "nano", "--out", "run"]).current_dir(directory.path()));
+    let outcome =
+        binary::finish(binary::command(["run", "nano", "--out", "run"]).current_dir(directory.path()));
     assert_eq!(outcome.code, 2, "{outcome}");
     assert_eq!(fs::read_to_string(there.join("mine")).unwrap(), "precious");
     assert_eq!(fs::read_dir(&there).unwrap().count(), 1, "nothing was added");

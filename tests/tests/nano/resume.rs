@@ -27,7 +27,11 @@ fn killed_by_the_system_at_several_instants() {
         let directory = parent.path().join(share.to_string());
         let name = directory.to_str().unwrap();
         let start = ["run", "nano", "--threads", "2", "--out", name, "--set", "exec.progress=none"];
-        kill_at(binary::command(start).stdout(std::process::Stdio::null()).spawn().unwrap(), &directory, whole * share / 10);
+        kill_at(
+            binary::command(start).stdout(std::process::Stdio::null()).spawn().unwrap(),
+            &directory,
+            whole * share / 10,
+        );
         let _summary = binary::run(["resume", name]).succeeded();
         assert_same(&format!("killed at {share} tenths of the log"), run(), &directory);
     }

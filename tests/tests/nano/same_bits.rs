@@ -54,7 +54,8 @@ fn in_another_directory_and_another_environment() {
     let parent = tempfile::tempdir().unwrap();
     let elsewhere = parent.path().join("a directory with spaces");
     std::fs::create_dir(&elsewhere).unwrap();
-    let mut changed = binary::command(["run", "nano", "--threads", "2", "--out", "run", "--set", "exec.progress=none"]);
+    let mut changed =
+        binary::command(["run", "nano", "--threads", "2", "--out", "run", "--set", "exec.progress=none"]);
     changed
         .current_dir(&elsewhere)
         .env("TZ", "Pacific/Kiritimati")

@@ -36,8 +36,14 @@ fn the_summary_has_exactly_the_promised_fields() {
         assert_eq!(keys(iteration), ITERATION.into());
         assert_eq!(iteration["iteration"], index);
         let rate = |key: &str| iteration[key].as_f64().unwrap_or_else(|| panic!("{key} of {iteration}"));
-        assert!(rate("solve_low") <= rate("solve_rate") && rate("solve_rate") <= rate("solve_high"), "{iteration}");
-        assert!(iteration["rejected"].as_object().expect("by reason").values().all(Value::is_u64), "{iteration}");
+        assert!(
+            rate("solve_low") <= rate("solve_rate") && rate("solve_rate") <= rate("solve_high"),
+            "{iteration}"
+        );
+        assert!(
+            iteration["rejected"].as_object().expect("by reason").values().all(Value::is_u64),
+            "{iteration}"
+        );
         assert_eq!(iteration["p_hat_mean"].is_null(), index == 0, "{iteration}");
     }
 }

@@ -17,7 +17,8 @@ pub(super) fn read(files: &Files, arguments: &Arguments<'_>, chars: usize) -> An
     if offset > lines.len() && offset > 1 {
         return Err(format!("{shown} has {}; offset {offset} is past its end", counted(lines.len(), "line")));
     }
-    let numbered = (1..).zip(&lines).skip(offset - 1).take(limit).map(|(number, line)| format!("\n{number}. {line}"));
+    let numbered =
+        (1..).zip(&lines).skip(offset - 1).take(limit).map(|(number, line)| format!("\n{number}. {line}"));
     Ok(cut(shown + &numbered.collect::<String>(), chars))
 }
 

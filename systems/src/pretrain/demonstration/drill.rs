@@ -13,7 +13,8 @@ const FUNCTIONS: (i64, i64) = (2, 4);
 /// How often the module is shown with line numbers.
 const NUMBERED: f64 = 0.2;
 /// How a drill is asked for.
-const STATEMENTS: [&str; 3] = ["Every function of FILE has a bug.", "Please mend all of FILE.", "FILE is full of bugs."];
+const STATEMENTS: [&str; 3] =
+    ["Every function of FILE has a bug.", "Please mend all of FILE.", "FILE is full of bugs."];
 
 /// Plays a drill. `None` where the episode ends before it is done.
 pub(super) fn play(
@@ -23,7 +24,8 @@ pub(super) fn play(
 ) -> Result<Option<Script>, DemonstrationError> {
     let functions = draws.between(FUNCTIONS.0, FUNCTIONS.1) as u32;
     let (seed, split) = (draws.next_u64(), Split::Train);
-    let blueprint = Blueprint { seed, split, stratum: String::new(), level: 0, functions, modules: 1, bugs: 1 };
+    let blueprint =
+        Blueprint { seed, split, stratum: String::new(), level: 0, functions, modules: 1, bugs: 1 };
     let project = blueprint.project(&demonstrator.spec)?;
     let mut changed: Vec<(usize, Mutant)> = Vec::new();
     for (index, function) in project.functions.iter().enumerate() {
@@ -31,7 +33,8 @@ pub(super) fn play(
         let chosen = preference(&all, demonstrator.spec.wrong_variable_share, draws).into_iter().next();
         changed.extend(chosen.map(|chosen| (index, all[chosen].clone())));
     }
-    let tree = project.with_sources(changed.iter().map(|(index, mutant)| (*index, mutant.source.as_str())))?;
+    let tree =
+        project.with_sources(changed.iter().map(|(index, mutant)| (*index, mutant.source.as_str())))?;
     let Some(module) = project.modules.first() else { return Ok(None) };
     let path = format!("{module}.py");
     let statement = STATEMENTS[draws.index(STATEMENTS.len())].replace("FILE", &path);

@@ -42,7 +42,8 @@ pub(super) fn play(
 ) -> Result<Option<Script>, DemonstrationError> {
     let playing = Playing::open(demonstrator, &made.statement, &made.snapshot);
     let mistakes = Mistakes::draw(noise, draws);
-    let mut expert = Expert { playing, made, mistakes, tested: None, looked: BTreeSet::new(), blundered: false };
+    let mut expert =
+        Expert { playing, made, mistakes, tested: None, looked: BTreeSet::new(), blundered: false };
     while let Some(first) = expert.faults().into_iter().next() {
         let Some(fault) = expert.locate(first, draws)? else { return Ok(None) };
         expert.look(&fault, draws)?;

@@ -38,7 +38,9 @@ pub(super) fn wrong_edit(
     let faulty = edit.line_last();
     let Some(name) = function_around(source, faulty) else { return Ok(None) };
     // Between two edits a source need not parse; then there is no idea to have.
-    let Ok(mutants) = PythonSource::parse(source).and_then(|parsed| parsed.mutants(name)) else { return Ok(None) };
+    let Ok(mutants) = PythonSource::parse(source).and_then(|parsed| parsed.mutants(name)) else {
+        return Ok(None);
+    };
     let here = draws.chance(0.5);
     let ideas: Vec<Edit> = mutants
         .iter()
@@ -58,7 +60,8 @@ pub(super) fn wrong_edit(
 
 /// `text` with one letter wrong: swapped with its neighbour, or left out.
 pub(super) fn mistyped(text: &str, draws: &mut dyn Draws) -> String {
-    let letters: Vec<usize> = text.char_indices().filter(|(_, c)| c.is_ascii_alphanumeric()).map(|(at, _)| at).collect();
+    let letters: Vec<usize> =
+        text.char_indices().filter(|(_, c)| c.is_ascii_alphanumeric()).map(|(at, _)| at).collect();
     let Some(&at) = letters.get(draws.index(letters.len())) else { return format!("{text} ") };
     let mut bytes = text.as_bytes().to_vec();
     let next = bytes.get(at + 1).copied().filter(u8::is_ascii_alphanumeric);

@@ -104,7 +104,11 @@ impl Demonstrator {
 
     /// An episode on a task of the raw distribution. `None` where the expert could not get through it: the file is too long
     /// to be shown, or the harness ended the episode.
-    pub fn episode(&self, noise: &Noise, draws: &mut dyn Draws) -> Result<Option<Script>, DemonstrationError> {
+    pub fn episode(
+        &self,
+        noise: &Noise,
+        draws: &mut dyn Draws,
+    ) -> Result<Option<Script>, DemonstrationError> {
         let blueprint = Blueprint::draw(&self.spec, Split::Train, draws);
         let made = self.generator.task(&blueprint, &self.judge)?;
         expert::play(self, &made, noise, draws)
@@ -115,3 +119,6 @@ impl Demonstrator {
         drill::play(self, noise, draws)
     }
 }
+
+#[cfg(test)]
+mod tests;

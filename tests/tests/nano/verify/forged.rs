@@ -26,10 +26,12 @@ macro_rules! lie {
 const LIES: &[Lie] = &[
     lie!(RunStarted, "iterations", |event| event.iterations ^= 4),
     lie!(PolicyPublished, "averaged", |event| event.averaged ^= 2),
-    lie!(TaskHeldOut, "content.statement", |event| event.content.statement = altered(&event.content.statement)),
+    lie!(TaskHeldOut, "content.statement", |event| event.content.statement =
+        altered(&event.content.statement)),
     lie!(IterationStarted, "policy", |event| event.policy.0 ^= 1),
     lie!(CandidateGenerated, "content.origin.level", |event| event.content.origin.level ^= 1),
-    lie!(CandidateValidated, "fail_to_pass[0]", |event| event.fail_to_pass[0] = altered(&event.fail_to_pass[0])),
+    lie!(CandidateValidated, "fail_to_pass[0]", |event| event.fail_to_pass[0] =
+        altered(&event.fail_to_pass[0])),
     lie!(CandidateRejected, "candidate", |event| event.candidate.0 ^= 1),
     lie!(CandidateCalibrated, "passed", |event| event.passed ^= 1),
     lie!(TaskAdmitted, "in_band", |event| event.in_band ^= true),
@@ -68,7 +70,12 @@ fn tell(directory: &Path, (step, index): (Step, usize), change: fn(&mut Event)) 
         change(event);
         let after = event.encode().unwrap();
         assert_eq!(before.len(), after.len(), "{}", event.name());
-        assert_eq!(before.iter().zip(after.iter()).filter(|(was, is)| was != is).count(), 1, "{}", event.name());
+        assert_eq!(
+            before.iter().zip(after.iter()).filter(|(was, is)| was != is).count(),
+            1,
+            "{}",
+            event.name()
+        );
     })
     .unwrap();
 }
@@ -104,7 +111,8 @@ fn every_lie_is_found_with_step_event_and_field() {
 /// The system that decided a step of nano.
 fn nano_system(step: Step) -> &'static str {
     let Assembly { systems, .. } = drive::assembled(&nano().scenario, &drive::on_threads(1));
-    let before = nano().events.iter().take_while(|(commit, _)| commit.step < step).map(|(_, event)| event.clone());
+    let before =
+        nano().events.iter().take_while(|(commit, _)| commit.step < step).map(|(_, event)| event.clone());
     let world = tadpole_kernel::forge::world_of(before);
     systems.next(&world.view()).unwrap_or("create")
 }

@@ -19,7 +19,7 @@ fn the_command_finds_nothing_in_an_honest_run_in_full_in_part_and_without_update
     let steps = commits(run()).len() as u64;
     let directory = run().to_str().unwrap();
     let verified = |flags: &[&str]| {
-        let words = ["verify", directory, "--json"].iter().chain(flags).copied();
+        let words = [&["verify", directory, "--json"], flags].concat();
         let report = binary::run(words).succeeded().json();
         assert_eq!(report["differences"], serde_json::json!([]), "{flags:?}");
         assert_eq!(report["steps"], steps, "{flags:?}");
