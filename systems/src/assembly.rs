@@ -94,6 +94,8 @@ pub struct Assembly {
     pub systems: Systems,
     /// What identifies the run.
     pub header: RunHeader,
+    /// Digest of the weights that it starts from.
+    pub base: Digest,
     /// Where the arithmetic runs, for people.
     pub backend: String,
     /// The tokenizer, for showing trajectories.
@@ -119,6 +121,7 @@ pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, 
     let tokenizer = Arc::new(tokenizer(&scenario, &execution.base)?);
     let codec = Hermes::new(TOOLS);
     let end_of_turn = check(&scenario, &weights, &tokenizer, &codec)?;
+    let base = Digest::of(&weights.canonical_bytes());
     let recipe = Recipe::new(Arc::clone(&scenario), execution.threads);
     let meter = Meter::default();
     let judge_means = judge_of(&scenario, execution, &meter);
@@ -145,7 +148,7 @@ pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, 
         .provide(Base(Arc::new(weights)));
     register(&mut systems);
     let (header, backend) = (header(&scenario), backend.describe());
-    Ok(Assembly { systems, header, backend, tokenizer, players, shelf, judge: judge_means, meter })
+    Ok(Assembly { systems, header, base, backend, tokenizer, players, shelf, judge: judge_means, meter })
 }
 
 fn generator(scenario: &Scenario, base: &Path) -> Result<Arc<dyn Generator>, AssemblyError> {

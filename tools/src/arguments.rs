@@ -104,6 +104,7 @@ mod tests {
             "verify runs/frognano-1 --sample 0.1 --skip-updates",
             "show runs/frognano-1",
             "show runs/frognano-1 --json",
+            "show runs/frognano-1 step 3",
             "show runs/frognano-1 event 12",
             "show runs/frognano-1 task 12 --json",
             "show runs/frognano-1 trajectory 99",

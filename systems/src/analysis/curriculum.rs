@@ -186,7 +186,8 @@ impl fmt::Display for IterationCurriculum {
         {
             let bar = |count: &u32, glyph: &str| glyph.repeat((count * 24).div_ceil(widest) as usize);
             let bars = format!("{:<25}{}", bar(candidates, "o"), bar(admitted, "#"));
-            writeln!(out, "  {rate}/8        {candidates:>10}  {admitted:>8}   {}", bars.trim_end())?;
+            let line = format!("  {rate}/8        {candidates:>10}  {admitted:>8}   {bars}");
+            writeln!(out, "{}", line.trim_end())?;
         }
         Ok(())
     }

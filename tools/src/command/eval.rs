@@ -23,6 +23,20 @@ pub(crate) struct Options {
     /// iteration whose tasks are measured.
     #[arg(long, value_name = "I")]
     iteration: Option<u32>,
+    #[command(flatten)]
+    tasks: TaskOptions,
+    #[command(flatten)]
+    again: AgainOptions,
+    #[command(flatten)]
+    speed: Speed,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// On what a policy is measured, and how.
+#[derive(Args, Debug)]
+struct TaskOptions {
     /// A held-out set of the run, played with fresh randomness. Without it, tasks are drawn that the run never met.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["split", "seed", "tasks"])]
     set: Option<String>,
@@ -44,6 +58,11 @@ pub(crate) struct Options {
     /// Measure greedily as well.
     #[arg(long)]
     greedy: bool,
+}
+
+/// Measuring tasks of the run again.
+#[derive(Args, Debug)]
+struct AgainOptions {
     /// Measure the tasks that an iteration admitted in band again, by the policy version that calibrated them.
     #[arg(long, conflicts_with_all = ["set", "split", "seed", "tasks", "temperature", "greedy"])]
     admitted: bool,
@@ -51,11 +70,6 @@ pub(crate) struct Options {
     /// the bias of having been chosen.
     #[arg(long, requires = "admitted")]
     refined: bool,
-    #[command(flatten)]
-    speed: Speed,
-    /// Print the result as JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 fn temperature(text: &str) -> Result<f32, String> {
@@ -68,17 +82,13 @@ fn temperature(text: &str) -> Result<f32, String> {
 /// Runs the command.
 pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Result<(), Failure> {
     scenario::existing_run(&options.run)?;
-    if options.admitted {
+    if options.again.admitted {
         return admitted(options, engine, out);
     }
-    let set = match &options.set {
-        None => SetChoice::Drawn(drawn(options)?),
-        Some(name) => SetChoice::OfRun {
-            name: name.clone(),
-            samples: options.samples,
-            temperature: options.temperature,
-            greedy: options.greedy,
-        },
+    let &TaskOptions { ref set, samples, temperature, greedy, .. } = &options.tasks;
+    let set = match set.clone() {
+        None => SetChoice::Drawn(drawn(&options.tasks)?),
+        Some(name) => SetChoice::OfRun { name, samples, temperature, greedy },
     };
     let request = EvalRequest {
         run: options.run.clone(),
@@ -103,8 +113,8 @@ fn admitted(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Resu
     let request = RecalibrateRequest {
         run: options.run.clone(),
         iteration,
-        samples: options.samples.unwrap_or(ADMITTED_SAMPLES),
-        refined: options.refined,
+        samples: options.tasks.samples.unwrap_or(ADMITTED_SAMPLES),
+        refined: options.again.refined,
         threads: options.speed.threads,
     };
     let progress = super::run::progress();
@@ -118,7 +128,7 @@ fn admitted(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Resu
 }
 
 /// The set to draw, checked as one of a scenario is.
-fn drawn(options: &Options) -> Result<HeldOutSet, Failure> {
+fn drawn(options: &TaskOptions) -> Result<HeldOutSet, Failure> {
     let samples = options.samples.unwrap_or(1);
     let pass_at: Vec<String> =
         [1, 2, 4, 8, 16, 32, 64].iter().filter(|k| **k <= samples).map(ToString::to_string).collect();

@@ -24,6 +24,11 @@ pub(crate) struct Options {
 /// What to show; without it, the run in figures.
 #[derive(Debug, Subcommand)]
 pub(crate) enum What {
+    /// A step: its events, a line each.
+    Step {
+        /// Its number, from 0.
+        step: u64,
+    },
     /// An event by its sequence number.
     Event {
         /// Its sequence number, from 0.
@@ -69,6 +74,7 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
             write!(out, "{}", table::evaluations(&evaluations))?;
             return Ok(());
         }
+        Some(What::Step { step }) => Subject::Step(step),
         Some(What::Event { sequence }) => Subject::Event(sequence),
         Some(What::Task { id }) => Subject::Task(id),
         Some(What::Trajectory { id }) => Subject::Trajectory(id),
@@ -93,6 +99,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let run = run_directory(parent.path());
         for (words, subject) in [
+            ("step 3", "Step(3)"),
             ("event 12", "Event(12)"),
             ("task 5", "Task(5)"),
             ("trajectory 9", "Trajectory(9)"),

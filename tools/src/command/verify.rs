@@ -100,17 +100,19 @@ fn differs(report: &VerifyReport, run: &Path) -> Failure {
 fn diff(difference: &Difference) -> String {
     let Difference { step, index, event, field, recorded, recomputed, also, more, text } = difference;
     let (Some(index), Some(event)) = (index, event) else { return format!("\n{text}") };
-    let mut text = format!("\n step: {step}\nevent: {index} ({event})");
+    let mut lines = vec![String::new(), format!(" step: {step}"), format!("event: {index} ({event})")];
     let first =
         FieldDifference { path: field.clone(), recorded: recorded.clone(), recomputed: recomputed.clone() };
     for FieldDifference { path, recorded, recomputed } in std::iter::once(&first).chain(also) {
         let (recorded, recomputed) = (side(recorded.as_ref()), side(recomputed.as_ref()));
-        text += &format!("\nfield: {path}\n     - recorded   {recorded}\n     + recomputed {recomputed}");
+        lines.push(format!("field: {path}"));
+        lines.push(format!("     - recorded   {recorded}"));
+        lines.push(format!("     + recomputed {recomputed}"));
     }
     if *more > 0 {
-        text += &format!("\n       and {}", text::counted(*more, "more field"));
+        lines.push(format!("       and {}", text::counted(*more, "more field")));
     }
-    text
+    lines.join("\n")
 }
 
 /// One side of a difference, in a line.

@@ -139,6 +139,8 @@ pub(crate) struct PretrainRequest {
 /// A thing in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
+    /// The step of this number: its events, a line each.
+    Step(u64),
     /// The event with this sequence number.
     Event(u64),
     /// A task or candidate by its id.

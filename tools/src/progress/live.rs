@@ -19,7 +19,7 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(8));
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {percent:>3}%\n{msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3}%  {prefix}\n{msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
         Self { bar }
@@ -144,6 +144,6 @@ mod tests {
 
     #[test]
     fn the_template_is_one_that_indicatif_takes() {
-        assert!(ProgressStyle::with_template("{prefix} {bar:24} {percent:>3}%\n{msg}").is_ok());
+        assert!(ProgressStyle::with_template("{bar:24} {percent:>3}%  {prefix}\n{msg}").is_ok());
     }
 }

@@ -99,7 +99,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    progress.notice(&Notice::Sampled { trajectories: 1, tokens: 10, done: 0, due: 0 })
+                    progress.notice(&Notice::Sampled { trajectories: 1, tokens: 10, done: 0, due: 0 });
                 });
             }
         });

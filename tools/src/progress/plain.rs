@@ -47,9 +47,9 @@ fn told(notice: &Notice, state: &State) -> Option<String> {
     Some(match notice {
         Notice::Started { title, run_id, directory, iterations } => {
             let short: String = run_id.chars().take(12).collect();
+            let iterations = text::counted(u64::from(*iterations), "iteration");
             format!(
-                "run {short}: {title}, {}, in {directory}",
-                text::counted(u64::from(*iterations), "iteration")
+                "run {short}: {title}, {iterations}; stopped, `tadpole resume {directory}` goes on with it"
             )
         }
         Notice::Recovered { note } => format!("a torn tail was cut off the log: {note}"),

@@ -23,28 +23,25 @@ fn finding(subject: &str, state: State, detail: impl Into<String>, help: &str) -
 
 fn instruction_set() -> Finding {
     let found: Vec<&str> = Isa::available().into_iter().map(Isa::name).collect();
-    let found = found.join(", ");
-    match Isa::choose() {
-        Ok(chosen) => finding("instruction set", State::Good, format!("{} of {found}", chosen.name()), ""),
-        Err(error) => finding(
-            "instruction set",
-            State::Bad,
-            format!("{error}; this processor has {found}"),
-            "set TADPOLE_ISA to one of them, or unset it",
-        ),
-    }
+    let found = format!("{} with {}", std::env::consts::ARCH, found.join(", "));
+    let (state, detail, help) = match Isa::choose() {
+        Ok(Isa::SCALAR) => {
+            (State::Note, format!("scalar of {found}"), "other sets give the same bits, many times faster")
+        }
+        Ok(chosen) => (State::Good, format!("{} of {found}", chosen.name()), ""),
+        Err(error) => {
+            (State::Bad, format!("{error}: {found}"), "set TADPOLE_ISA to a set that there is, or unset it")
+        }
+    };
+    finding("instructions", state, detail, help)
 }
 
 fn environment() -> Finding {
+    let help = "something set the processor to flush or to round otherwise; results would not be exact";
     if environment_is_exact() {
         finding("rounding", State::Good, "to nearest, subnormals kept", "")
     } else {
-        finding(
-            "rounding",
-            State::Bad,
-            "the floating-point environment is not exact",
-            "something set the processor to flush or to round otherwise",
-        )
+        finding("rounding", State::Bad, "not as IEEE 754 has it", help)
     }
 }
 

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tadpole_kernel::driver::{Committed, Kernel};
-use tadpole_kernel::id::Step;
-use tadpole_kernel::run::{RunReader, Timing};
+use tadpole_kernel::id::{Digest, Step};
+use tadpole_kernel::run::{RunError, RunReader, Timing};
+use tadpole_kernel::world::WorldView;
 use tadpole_scenarios::schema::Scenario;
 use tadpole_systems::analysis::RunSummary;
 use tadpole_systems::meter::{Meter, process_cpu};
@@ -27,7 +28,7 @@ pub(super) fn run(request: &RunRequest, observer: &dyn Observer) -> Result<RunSu
     let mut kernel = made.map_err(|error| failures::kernel(directory, &error))?;
     observer.notice(&started(&kernel, scenario, directory));
     Drive { directory, observer, teller: Teller::new(scenario), clock: StepClock::new(&meter) }
-        .to_the_end(&mut kernel, &meter)?;
+        .finish(&mut kernel, &meter)?;
     existing::summary(directory)
 }
 
@@ -39,9 +40,10 @@ pub(super) fn resume(
 ) -> Result<RunSummary, Failure> {
     let run = Existing::open(directory, threads)?;
     let assembly = run.assembled()?;
-    let meter = assembly.meter.clone();
+    let (meter, base) = (assembly.meter.clone(), assembly.base);
     let opened = Kernel::resume(directory, assembly.header, assembly.systems);
     let mut kernel = opened.map_err(|error| failures::kernel(directory, &error))?;
+    began_with(&kernel.view(), base).map_err(|failure| failure.at(directory.display()))?;
     observer.notice(&started(&kernel, &run.scenario, directory));
     if let Some(note) = kernel.recovered() {
         observer.notice(&Notice::Recovered { note: note.to_owned() });
@@ -54,8 +56,20 @@ pub(super) fn resume(
     tell_past(&run.reader, kernel.next_step(), &mut teller, observer)
         .map_err(|error| failures::run(directory, &error))?;
     observer.notice(&Notice::Resumed { step: kernel.next_step().0 });
-    Drive { directory, observer, teller, clock: StepClock::new(&meter) }.to_the_end(&mut kernel, &meter)?;
+    Drive { directory, observer, teller, clock: StepClock::new(&meter) }.finish(&mut kernel, &meter)?;
     existing::summary(directory)
+}
+
+/// A run goes on with the base policy that it began with: the tokenizer is not in the log, and ships with it.
+fn began_with(view: &WorldView<'_>, base: Digest) -> Result<(), Failure> {
+    match view.policies().next() {
+        Some((_, first)) if first.weights != base => Err(Failure::failed(format!(
+            "the run began with base policy {}, this build or scenario has {base}",
+            first.weights
+        ))
+        .help("go on with the build that made the run, or with the files that policy.path named")),
+        _ => Ok(()),
+    }
 }
 
 fn started(kernel: &Kernel, scenario: &Scenario, directory: &Path) -> Notice {
@@ -73,7 +87,7 @@ fn tell_past(
     next: Step,
     teller: &mut Teller<'_>,
     observer: &dyn Observer,
-) -> Result<(), tadpole_kernel::run::RunError> {
+) -> Result<(), RunError> {
     for entry in reader.events()? {
         let (commit, _, event) = entry?;
         if commit.step >= next {
@@ -94,7 +108,7 @@ struct Drive<'a> {
 }
 
 impl Drive<'_> {
-    fn to_the_end(mut self, kernel: &mut Kernel, meter: &Meter) -> Result<(), Failure> {
+    fn finish(mut self, kernel: &mut Kernel, meter: &Meter) -> Result<(), Failure> {
         Watch::over(meter, self.observer, |watch| {
             while self.step(kernel, watch)? {}
             Ok::<(), Failure>(())

@@ -99,7 +99,8 @@ impl<'a> Teller<'a> {
     fn evaluated(&self, event: &EvaluationFinishedV1) -> Notice {
         let EvaluationSummary { set, temperature, solve_rate, solve_low, solve_high, .. } = event.into();
         let main = self.scenario.evaluation.sets.first();
-        let main = main.is_some_and(|main| main.name == set && main.temperature == temperature);
+        let main = main
+            .is_some_and(|main| (&main.name, main.temperature.to_bits()) == (&set, temperature.to_bits()));
         Notice::Evaluated { set, temperature, solve_rate, low: solve_low, high: solve_high, main }
     }
 }

@@ -69,12 +69,8 @@ fn flat(found: verify::Difference) -> Difference {
         verify::Difference::Undecided { .. } => of_step("decision", None, None),
         verify::Difference::Blob { digest, .. } => of_step("blob", Some(digest.to_hex().into()), None),
     };
-    let (field, recorded, recomputed) = match fields.is_empty() {
-        true => (String::new(), None, None),
-        false => {
-            let FieldDifference { path, recorded, recomputed } = fields.remove(0);
-            (path, recorded, recomputed)
-        }
-    };
+    let none = || FieldDifference { path: String::new(), recorded: None, recomputed: None };
+    let first = if fields.is_empty() { none() } else { fields.remove(0) };
+    let FieldDifference { path: field, recorded, recomputed } = first;
     Difference { step, index, event, field, recorded, recomputed, also: fields, more: more as u64, text }
 }

@@ -2,6 +2,7 @@
 
 mod event;
 mod outline;
+mod step;
 mod task;
 mod trajectory;
 mod update;
@@ -9,7 +10,7 @@ mod update;
 use std::path::Path;
 
 use serde::Serialize;
-use tadpole_kernel::id::{Sequence, StableId};
+use tadpole_kernel::id::{Sequence, StableId, Step};
 use tadpole_systems::analysis::{Curriculum, StoryError, TaskStory, TrajectoryStory, UpdateStory};
 
 use super::existing::Existing;
@@ -22,6 +23,13 @@ pub(super) fn show(directory: &Path, subject: &Subject) -> Result<Shown, Failure
     let run = Existing::open(directory, None)?;
     let told = |error: StoryError| story_failure(directory, &error);
     match *subject {
+        Subject::Step(step) => {
+            let refused = |error| failures::run(directory, &error);
+            let group = run.reader.step(Step(step)).map_err(refused)?;
+            let group = group.ok_or_else(|| absent(&run, &format!("step {step}")))?;
+            step::shown(&group)
+                .map_err(|error| Failure::failed(failures::reasons(&error)).at(directory.display()))
+        }
         Subject::Event(sequence) => {
             let found =
                 run.reader.event(Sequence(sequence)).map_err(|error| failures::run(directory, &error))?;
@@ -67,7 +75,7 @@ fn shown(text: String, value: &impl Serialize) -> Result<Shown, Failure> {
 fn absent(run: &Existing<'_>, what: &str) -> Failure {
     Failure::usage(format!("there is no {what} in this run"))
         .at(run.directory.display())
-        .help("`tadpole show RUN` shows how far it is; ids stand in `show RUN event N`, `show RUN task ID` and `show RUN update I U`")
+        .help("`tadpole show RUN` says how many steps it has; ids stand in `tadpole show RUN step N`")
 }
 
 /// A story that cannot be told.

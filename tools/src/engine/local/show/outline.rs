@@ -42,7 +42,7 @@ fn write_field(name: &str, field: &Value, depth: usize, out: &mut String) {
             write(field, depth + 1, out);
         }
         Value::Array(items) if !items.is_empty() && items.iter().all(is_plain) => {
-            write_list(items, depth + 1, out)
+            write_list(items, depth + 1, out);
         }
         Value::Array(items) if !items.is_empty() => {
             out.push('\n');

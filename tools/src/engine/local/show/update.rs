@@ -53,7 +53,7 @@ fn heading(story: &UpdateStory) -> String {
 
 fn group_text(group: &InspectedGroup, scenario: &Scenario, all: bool) -> String {
     let discarded = if group.discarded { ": discarded, all its rewards are equal" } else { "" };
-    let mut text = format!("task {}{discarded}\n", group.task);
+    let mut parts = vec![format!("task {}{discarded}\n", group.task)];
     let columns = [
         ("trajectory", Align::Right),
         ("raw", Align::Right),
@@ -63,16 +63,17 @@ fn group_text(group: &InspectedGroup, scenario: &Scenario, all: bool) -> String 
         ("dropped", Align::Right),
     ];
     let rows: Vec<Vec<String>> = group.members.iter().map(member_row).collect();
-    text += &indented(&layout(&columns, &rows));
+    parts.push(indented(&layout(&columns, &rows)));
     for member in &group.members {
         let shown: Vec<&InspectedToken> =
             member.tokens.iter().filter(|token| all || token.kept == Some(false)).collect();
         if !shown.is_empty() {
-            text += &format!("  tokens of {}\n", member.trajectory);
-            text += &indented(&indented(&tokens(&shown, member.advantage.unwrap_or(0.0), scenario)));
+            parts.push(format!("  tokens of {}\n", member.trajectory));
+            let tokens = tokens(&shown, member.advantage.unwrap_or(0.0), scenario);
+            parts.push(indented(&indented(&tokens)));
         }
     }
-    text
+    parts.concat()
 }
 
 fn member_row(member: &InspectedMember) -> Vec<String> {
