@@ -53,7 +53,11 @@ fn functions(content: &TaskContent, blobs: &BlobReader) -> BTreeSet<String> {
     let tree = |bulk| Tree::from_canonical(&blobs.bulk(bulk).unwrap()).unwrap();
     let mended = tree(&content.snapshot).overlaid(&tree(&content.gold));
     let modules = mended.paths().filter(|path| path.ends_with(".py") && !is_test(path));
-    modules.filter_map(|path| mended.text(path)).flat_map(definitions).map(|source| normalised(&source)).collect()
+    modules
+        .filter_map(|path| mended.text(path))
+        .flat_map(definitions)
+        .map(|source| normalised(&source))
+        .collect()
 }
 
 /// The top-level functions of a module, each from its `def` to the next top-level line.
