@@ -10,7 +10,7 @@ use tadpole_gpu::dppo::DppoParams;
 use tadpole_gpu::optim::OptimiserConfig;
 use tadpole_gpu::weights::Weights;
 use tadpole_kernel::event::{Event, Purpose, TrajectoryFinishedV1};
-use tadpole_kernel::id::{Digest, Iteration, StableId, Version};
+use tadpole_kernel::id::{Digest, Iteration, Version};
 use tadpole_kernel::run::RunReader;
 use tadpole_tests::nano::{nano, run};
 
