@@ -47,6 +47,7 @@ fn processor_time() -> Option<Duration> {
 }
 
 /// Repeats `work`, which returns how many tokens it has handled, for about this long; returns tokens a second.
+#[expect(clippy::disallowed_methods, reason = "it measures time")]
 fn measure(threads: usize, limit: Duration, mut work: impl FnMut() -> usize) -> f64 {
     work();
     let start = Instant::now();

@@ -9,6 +9,7 @@ use tadpole_gpu::dppo::{
     Deviation, Discard, Divergence, DppoError, DppoParams, LengthPenalty, Real, Row, Tally, TokenFault,
     TokenGradients, Tokens, group_advantages, judge, normalise,
 };
+use tadpole_gpu::math::double;
 
 /// A case's columns and parameters.
 struct Case {
@@ -51,7 +52,7 @@ impl Case {
 
     /// Whether a token's movement is within single-precision rounding of its threshold.
     fn at_the_boundary(&self, index: usize) -> bool {
-        let moved = self.new_lp[index].exp() - self.rollout_lp[index].exp();
+        let moved = double::exp(self.new_lp[index]) - double::exp(self.rollout_lp[index]);
         let near = |threshold: f64| (moved.abs() - threshold).abs() < 3e-7;
         near(self.params.delta_high) || near(self.params.delta_low)
     }

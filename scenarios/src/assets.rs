@@ -1,4 +1,4 @@
-//! What ships inside the binary: the scenario files.
+//! What ships inside the binary: the scenario files, the base policy and its tokenizer.
 
 /// A scenario file inside the binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,12 @@ pub const PRETRAIN: ScenarioFile = ScenarioFile {
     text: include_str!("../pretrain.toml"),
 };
 
+/// Weights of the base policy, safetensors.
+pub const WEIGHTS: &[u8] = include_bytes!("../policy/model.safetensors");
+
+/// Its tokenizer.
+pub const TOKENIZER: &[u8] = include_bytes!("../policy/tokenizer.json");
+
 /// The shipped scenario of a run by its name.
 pub fn scenario(name: &str) -> Option<&'static ScenarioFile> {
     SCENARIOS.iter().find(|file| file.name == name)
@@ -67,8 +73,3 @@ mod tests {
         assert_eq!(frognano.world, reuse.world);
     }
 }
-/// Weights of the base policy, safetensors.
-pub const WEIGHTS: &[u8] = include_bytes!("../policy/model.safetensors");
-
-/// Its tokenizer.
-pub const TOKENIZER: &[u8] = include_bytes!("../policy/tokenizer.json");

@@ -1,6 +1,7 @@
 //! Comparing runs bit for bit, and copying them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -41,9 +42,7 @@ impl Bits {
 /// Where they differ, with the first difference down to the field.
 pub fn assert_same(what: &str, one: &Path, other: &Path) {
     let (left, right) = (Bits::of(one), Bits::of(other));
-    if left.log != right.log {
-        panic!("{what}: the logs differ\n{}", first_difference(one, other));
-    }
+    assert!(left.log == right.log, "{what}: the logs differ\n{}", first_difference(one, other));
     let missing: Vec<_> = left.blobs.symmetric_difference(&right.blobs).collect();
     assert!(missing.is_empty(), "{what}: only one of the runs has the blobs {missing:?}");
 }
@@ -106,7 +105,8 @@ fn first_difference(one: &Path, other: &Path) -> String {
             let json = |event| serde_json::to_value(event).unwrap();
             let fields = field_differences(&json(event), &json(other));
             let fields: Vec<String> = fields.into_iter().take(8).map(|field| format!("{field:?}")).collect();
-            text += &format!("\nevent {index}, {}: {}", event.name(), fields.join("\n  "));
+            // Writing to a string cannot fail.
+            write!(text, "\nevent {index}, {}: {}", event.name(), fields.join("\n  ")).ok();
         }
         return text;
     }

@@ -38,7 +38,7 @@ fn forms(run: &Path) -> Forms {
     for (_, event) in crate::events(run) {
         match event {
             Event::CandidateGenerated(candidate) => {
-                forms.training.extend(functions(&candidate.content, &blobs))
+                forms.training.extend(functions(&candidate.content, &blobs));
             }
             Event::TaskHeldOut(task) => forms.held_out.extend(functions(&task.content, &blobs)),
             _ => {}
@@ -52,7 +52,7 @@ fn forms(run: &Path) -> Forms {
 fn functions(content: &TaskContent, blobs: &BlobReader) -> BTreeSet<String> {
     let tree = |bulk| Tree::from_canonical(&blobs.bulk(bulk).unwrap()).unwrap();
     let mended = tree(&content.snapshot).overlaid(&tree(&content.gold));
-    let modules = mended.paths().filter(|path| path.ends_with(".py") && !is_test(path));
+    let modules = mended.paths().filter(|path| path.strip_suffix(".py").is_some() && !is_test(path));
     modules
         .filter_map(|path| mended.text(path))
         .flat_map(definitions)

@@ -22,6 +22,9 @@ macro_rules! events {
         }
 
         impl Event {
+            /// The names of all kinds, in the order of their schema ids.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+
             /// The schema id that its frame carries: names kind and version.
             #[must_use]
             pub fn schema(&self) -> u16 {

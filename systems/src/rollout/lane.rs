@@ -16,7 +16,7 @@ pub(super) fn run(
     next: &AtomicUsize,
 ) -> Result<Vec<(usize, Played)>, PlayError> {
     let mut decoder = policy.decoder(players.slots);
-    let mut live: Vec<Option<(usize, Live<'_>)>> = (0..players.slots).map(|_| None).collect();
+    let mut live: Vec<Option<(usize, Box<Live<'_>>)>> = (0..players.slots).map(|_| None).collect();
     let mut done = Vec::new();
     loop {
         for (slot, place) in live.iter_mut().enumerate().filter(|(_, place)| place.is_none()) {

@@ -36,7 +36,7 @@ struct Turn {
 
 /// An episode just opened: under way, or over before its first token.
 pub(super) enum Opened<'a> {
-    UnderWay(Live<'a>),
+    UnderWay(Box<Live<'a>>),
     Over(Box<Played>),
 }
 
@@ -66,7 +66,7 @@ impl<'a> Live<'a> {
             tokens,
         };
         match allowance {
-            Ok(_) => Ok(Opened::UnderWay(live)),
+            Ok(_) => Ok(Opened::UnderWay(Box::new(live))),
             Err(exit) => {
                 live.tokens.truncate(players.budget.context as usize);
                 Ok(Opened::Over(Box::new(live.finish(exit)?)))

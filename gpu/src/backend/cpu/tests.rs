@@ -311,7 +311,7 @@ fn slopes(shape: &ModelShape, index: usize, along: Direction, objective: &Object
     };
     let measured = (moved(step) - moved(-step)) / (2.0 * step);
     let predicted = gradient.iter().zip(&direction).map(|(&g, &d)| f64::from(g) * d / norm).sum();
-    let size = gradient.iter().map(|&g| f64::from(g).powi(2)).sum::<f64>().sqrt();
+    let size = gradient.iter().map(|&g| f64::from(g) * f64::from(g)).sum::<f64>().sqrt();
     [measured, predicted, size / (gradient.len() as f64).sqrt()]
 }
 
