@@ -9,8 +9,8 @@
 //!
 //! | function | domain | error at worst |
 //! | --- | --- | --- |
-//! | [`exp`] | all, subnormal results included | 0.90 ulp |
-//! | [`ln`] | all, subnormal arguments included | 0.91 ulp |
+//! | [`exp()`] | all, subnormal results included | 0.90 ulp |
+//! | [`ln()`] | all, subnormal arguments included | 0.91 ulp |
 //! | [`sin`], [`cos`] | `|x| <= 1e5` | 8e-8 absolute |
 //! | [`rsqrt`] | all | two correctly rounded operations |
 //! | [`sigmoid`] | all | 9e-8 absolute |
