@@ -21,7 +21,6 @@ impl Ids {
     }
 
     /// The next id.
-    #[expect(clippy::should_implement_trait, reason = "not an iterator: it never ends")]
     pub fn next(&mut self) -> StableId {
         let id = self.0;
         self.0 = id.next();

@@ -214,9 +214,8 @@ fn call_of(value: Value) -> ToolCall {
     let Value::Object(mut fields) = value else {
         return ToolCall::malformed("a call must be a JSON object with name and arguments".to_owned());
     };
-    let name = match fields.remove("name") {
-        Some(Value::String(name)) => name,
-        _ => return ToolCall::malformed("the call has no name".to_owned()),
+    let Some(Value::String(name)) = fields.remove("name") else {
+        return ToolCall::malformed("the call has no name".to_owned());
     };
     match fields.remove("arguments").or_else(|| fields.remove("parameters")) {
         None | Some(Value::Null) => ToolCall { name, ..ToolCall::default() },

@@ -44,18 +44,16 @@ impl Learner {
         let last = last_version(world)?;
         let config = trainer_config(recipe);
         let first = world.progress().updates == 0;
-        match (last.state, first) {
-            (Some(state), false) => self.at(state, last, &config, blobs),
-            _ => {
-                let weights = read_weights(last.weights, blobs)?;
-                match previous_state(world).filter(|_| !recipe.update.reset_moments) {
-                    None => self.backend.trainer(&weights, &config).context("starting a trainer"),
-                    Some(state) => {
-                        let mut trainer = self.restore(state, &weights, &config, blobs)?;
-                        trainer.restart(&weights).context("starting a trainer with older moments")?;
-                        Ok(trainer)
-                    }
-                }
+        if let (Some(state), false) = (last.state, first) {
+            return self.at(state, last, &config, blobs);
+        }
+        let weights = read_weights(last.weights, blobs)?;
+        match previous_state(world).filter(|_| !recipe.update.reset_moments) {
+            None => self.backend.trainer(&weights, &config).context("starting a trainer"),
+            Some(state) => {
+                let mut trainer = self.restore(state, &weights, &config, blobs)?;
+                trainer.restart(&weights).context("starting a trainer with older moments")?;
+                Ok(trainer)
             }
         }
     }

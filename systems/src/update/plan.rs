@@ -73,7 +73,6 @@ fn played(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> Vec<
 }
 
 /// Whether the group of `task` has rewards that differ.
-#[expect(clippy::float_cmp, reason = "raw rewards are equal or they are not")]
 fn teaches(world: &WorldView<'_>, progress: &Progress, task: StableId) -> bool {
     let mut rewards = rollouts(world, progress, task).map(|(_, it)| it.raw_reward);
     let first = rewards.next();
