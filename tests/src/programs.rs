@@ -9,7 +9,7 @@ use tadpole_kernel::run::RunReader;
 use tadpole_scenarios::repository::Tree;
 use tadpole_scenarios::world::normalised;
 
-/// Normal forms of the functions of a run's tasks, faulty or not.
+/// Normal forms of the functions of a run's tasks.
 #[derive(Debug, Default)]
 struct Forms {
     training: BTreeSet<String>,
@@ -47,16 +47,17 @@ fn forms(run: &Path) -> Forms {
     forms
 }
 
-/// Normal forms of all functions of a task, as they are with the fault and without it.
+/// Normal forms of all functions of a task as they are after its gold patch. A fault can reduce any function to a trivial one
+/// (`return x`); what is held out are programs that do what they say.
 fn functions(content: &TaskContent, blobs: &BlobReader) -> BTreeSet<String> {
     let tree = |bulk| Tree::from_canonical(&blobs.bulk(bulk).unwrap()).unwrap();
-    let snapshot = tree(&content.snapshot);
-    let mended = snapshot.overlaid(&tree(&content.gold));
-    let sources = [&snapshot, &mended].map(|tree| {
-        let modules = tree.paths().filter(|path| path.ends_with(".py") && !is_test(path));
-        modules.filter_map(|path| tree.text(path)).flat_map(definitions).collect::<Vec<_>>()
-    });
-    sources.iter().flatten().map(|source| normalised(source)).collect()
+    let mended = tree(&content.snapshot).overlaid(&tree(&content.gold));
+    let modules = mended.paths().filter(|path| path.ends_with(".py") && !is_test(path));
+    modules
+        .filter_map(|path| mended.text(path))
+        .flat_map(definitions)
+        .map(|source| normalised(&source))
+        .collect()
 }
 
 /// The top-level functions of a module, each from its `def` to the next top-level line.

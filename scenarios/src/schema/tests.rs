@@ -208,18 +208,18 @@ fn keys_that_contradict_one_another_are_refused() {
 
 #[test]
 fn a_length_penalty_that_sinks_a_success_is_refused_with_the_arithmetic() {
-    // 448 tokens: ln(448/64) = ln 7 = 1.945910; 0.5 / 1.945910 = 0.256949.
+    // 768 tokens: ln(768/64) = ln 12 = 2.484907; 0.5 / 2.484907 = 0.201215.
     check(
-        "[reward.length]\nalpha = 0.257",
+        "[reward.length]\nalpha = 0.202",
         2,
         "reward.length.alpha",
-        "a success of 448 tokens would be worth 1 - 0.257 x ln(448/64) = 0.499901, no more than a truncated one (0.5)",
+        "a success of 768 tokens would be worth 1 - 0.202 x ln(768/64) = 0.498049, no more than a truncated one (0.5)",
     );
-    Scenario::parse("[reward.length]\nalpha = 0.256\n", FILE).unwrap();
+    Scenario::parse("[reward.length]\nalpha = 0.201\n", FILE).unwrap();
     Scenario::parse("[reward.length]\nalpha = 9.0\nfrom_iteration = 0\n", FILE).unwrap();
-    Scenario::parse("[reward.length]\nalpha = 9.0\nfree_tokens = 448\n", FILE).unwrap();
+    Scenario::parse("[reward.length]\nalpha = 9.0\nfree_tokens = 768\n", FILE).unwrap();
     // Whichever key the file states is the one that is pointed at.
-    check("[reward]\ntruncated = 0.9\n", 2, "reward.length.alpha", "0.805409");
+    check("[reward]\ntruncated = 0.9\n", 2, "reward.length.alpha", "0.751509");
     check(
         "[harness]\nmax_turns = 100\nturn_tokens = 10000\ncontext = 1000000",
         None,

@@ -86,8 +86,8 @@ mod tests {
     fn indents_digits_and_escapes_are_words() {
         let words: Vec<&str> = split("def f_ab(a):\n    return a + 12\\n    x = \\\"é\\\"  # ok_").collect();
         let expected = [
-            "def", " f", "_ab", "(", "a", "):", "\n    ", "return", " a", " + ", "1", "2", "\\n    ", "x", " =",
-            " ", "\\\"", "é", "\\\"", "  ", "#", " ok", "_",
+            "def", " f", "_ab", "(", "a", "):", "\n    ", "return", " a", " + ", "1", "2", "\\n    ", "x",
+            " =", " ", "\\\"", "é", "\\\"", "  ", "#", " ok", "_",
         ];
         assert_eq!(words, expected);
     }

@@ -77,7 +77,9 @@ fn what_is_learnt_is_what_the_expert_wrote() {
     let tokenizer = Tokenizer::load(&file).unwrap();
     let mut kept = 0;
     for script in &scripts {
-        let Some(Demonstration { tokens, spans }) = script.tokenised(&tokenizer, 768, 64).unwrap() else { continue };
+        let Some(Demonstration { tokens, spans }) = script.tokenised(&tokenizer, 768, 64).unwrap() else {
+            continue;
+        };
         kept += 1;
         assert_eq!(tokenizer.decode(&tokens), script.text());
         assert_eq!(spans.len(), script.turns());
