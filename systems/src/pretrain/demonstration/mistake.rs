@@ -8,7 +8,7 @@ use super::{DemonstrationError, Noise};
 
 /// The mistakes of an episode; each is made once, at the first occasion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each mistake is made or not, whatever the others")]
+#[expect(clippy::struct_excessive_bools, reason = "four mistakes, each made or not")]
 pub(super) struct Mistakes {
     pub(super) wrong_edit: bool,
     pub(super) typo: bool,
