@@ -11,4 +11,5 @@ mod replay;
 mod resume;
 mod same_bits;
 mod show;
+mod stories;
 mod verify;

@@ -49,7 +49,7 @@ fn told(notice: &Notice, state: &State) -> Option<String> {
             let short: String = run_id.chars().take(12).collect();
             let iterations = text::counted(u64::from(*iterations), "iteration");
             format!(
-                "run {short}: {title}, {iterations}; stopped, `tadpole resume {directory}` goes on with it"
+                "run {short}: {title}, {iterations} (Ctrl-C is safe: `tadpole resume {directory}` goes on)"
             )
         }
         Notice::Recovered { note } => format!("a torn tail was cut off the log: {note}"),

@@ -22,7 +22,7 @@ pub(crate) fn recalibration(measured: &Recalibration) -> String {
     let recorded = "as recorded".to_owned();
     let mut rows = Vec::new();
     let mut row = |what: &str, how: &str, mean: &Mean, show: fn(f64) -> String| {
-        let interval = format!("{} - {}", show(mean.low), show(mean.high));
+        let interval = format!("{} to {}", show(mean.low), show(mean.high));
         rows.push(vec![what.to_owned(), how.to_owned(), mean.count.to_string(), show(mean.mean), interval]);
     };
     for (how, mean) in [(&recorded, then), (&fresh, now)] {

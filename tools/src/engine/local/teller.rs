@@ -104,3 +104,74 @@ impl<'a> Teller<'a> {
         Notice::Evaluated { set, temperature, solve_rate, low: solve_low, high: solve_high, main }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tadpole_kernel::event::{CandidateRejectedV1, IterationStartedV1, PassAt, Rejection};
+    use tadpole_kernel::id::{Iteration, Visit};
+
+    use super::*;
+
+    fn look(look: u32, passed: u32, sampled: u32) -> Event {
+        let (candidate, look) = (StableId(7), Visit(look));
+        Event::CandidateCalibrated(CandidateCalibratedV1 { candidate, look, passed, sampled })
+    }
+
+    fn measured(set: &str, temperature: f32) -> Event {
+        Event::EvaluationFinished(EvaluationFinishedV1 {
+            iteration: Iteration(1),
+            set: set.into(),
+            temperature,
+            tasks: 10,
+            samples: 2,
+            solved: 5,
+            pass_at: vec![PassAt { k: 1, value: 0.25 }],
+            low: 0.1,
+            high: 0.5,
+            entropy: 0.2,
+            tokens_mean: 40.0,
+        })
+    }
+
+    #[test]
+    fn looks_at_a_candidate_add_up_within_an_iteration() {
+        let scenario = Scenario::default();
+        let mut teller = Teller::new(&scenario);
+        let told = teller.events(&[look(0, 2, 4), look(1, 1, 4)]);
+        let expected = [
+            Notice::Calibrated { passed: 2, sampled: 4, before: None },
+            Notice::Calibrated { passed: 3, sampled: 8, before: Some((2, 4)) },
+        ];
+        assert_eq!(told, expected);
+        let next = IterationStartedV1 { iteration: Iteration(2), policy: StableId(1) };
+        let told = teller.events(&[Event::IterationStarted(next), look(0, 4, 4)]);
+        assert_eq!(told[0], Notice::IterationStarted { iteration: 2 });
+        assert_eq!(told[1], Notice::Calibrated { passed: 4, sampled: 4, before: None });
+    }
+
+    #[test]
+    fn the_main_measurement_is_the_sampled_one_of_the_first_set() {
+        let scenario = Scenario::default();
+        let main = &scenario.evaluation.sets[0];
+        let mut teller = Teller::new(&scenario);
+        let events = [
+            measured(&main.name, main.temperature),
+            measured(&main.name, 0.0),
+            measured("other", main.temperature),
+        ];
+        let told: Vec<bool> = teller
+            .events(&events)
+            .iter()
+            .map(|notice| matches!(notice, Notice::Evaluated { main: true, solve_rate, .. } if solve_rate.to_bits() == 0.25_f64.to_bits()))
+            .collect();
+        assert_eq!(told, [true, false, false]);
+    }
+
+    #[test]
+    fn reasons_are_told_in_words() {
+        let scenario = Scenario::default();
+        let rejected = CandidateRejectedV1 { candidate: StableId(7), reason: Rejection::TooHard };
+        let told = Teller::new(&scenario).events(&[Event::CandidateRejected(rejected)]);
+        assert_eq!(told, [Notice::Rejected { reason: "too hard".into() }]);
+    }
+}

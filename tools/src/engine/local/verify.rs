@@ -74,3 +74,40 @@ fn flat(found: verify::Difference) -> Difference {
     let FieldDifference { path: field, recorded, recomputed } = first;
     Difference { step, index, event, field, recorded, recomputed, also: fields, more: more as u64, text }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tadpole_kernel::id::{Digest, Sequence, Step};
+
+    use super::*;
+
+    #[test]
+    fn the_first_field_of_an_event_stands_in_front() {
+        let field = |path: &str| FieldDifference {
+            path: path.into(),
+            recorded: Some(json!(1)),
+            recomputed: Some(json!(2)),
+        };
+        let found = flat(verify::Difference::Event {
+            step: Step(4),
+            system: "judge",
+            index: 2,
+            sequence: Sequence(9),
+            name: "TaskAdmitted",
+            fields: vec![field("passed"), field("sampled")],
+            more: 3,
+        });
+        assert_eq!((found.step, found.index, found.event.as_deref()), (4, Some(2), Some("TaskAdmitted")));
+        assert_eq!((found.field.as_str(), found.also.len(), found.more), ("passed", 1, 3));
+    }
+
+    #[test]
+    fn what_is_not_about_one_event_names_what_it_is_about() {
+        let (recorded, recomputed) = (Digest::of(b"a"), Digest::of(b"b"));
+        let found = flat(verify::Difference::World { step: Step(4), recorded, recomputed });
+        assert_eq!((found.index, found.event, found.field.as_str()), (None, None, "world digest"));
+        assert_eq!(found.recorded, Some(json!(recorded.to_hex())));
+        assert!(found.text.starts_with("step 4: "), "{}", found.text);
+    }
+}
