@@ -3,7 +3,9 @@
 use tadpole_kernel::event::{Event, Purpose};
 use tadpole_kernel::run::RunReader;
 use tadpole_scenarios::schema::{Keep, Scenario};
-use tadpole_systems::analysis::{RunSummary, TaskStory, Tasks, TrajectoryStory, UpdateStory, evaluate, recalibrate};
+use tadpole_systems::analysis::{
+    RunSummary, TaskStory, Tasks, TrajectoryStory, UpdateStory, evaluate, recalibrate,
+};
 use tadpole_tests::bits::Bits;
 use tadpole_tests::nano::{nano, run};
 use tadpole_tests::{drive, events};
@@ -22,15 +24,17 @@ fn the_tokens_of_an_update_add_up_to_its_event() {
     for (_, event) in events(&directory) {
         let Event::UpdateApplied(update) = event else { continue };
         let which = (update.iteration.0, update.update);
-        let story = UpdateStory::read(&reader, &scenario, &assembly, which).unwrap().expect("it was committed");
+        let story =
+            UpdateStory::read(&reader, &scenario, &assembly, which).unwrap().expect("it was committed");
         assert!(story.recomputed, "all weights are kept");
         let tokens: Vec<_> =
             story.groups.iter().flat_map(|group| &group.members).flat_map(|member| &member.tokens).collect();
         let kept = tokens.iter().filter(|token| token.kept == Some(true)).count();
         assert_eq!((tokens.len() as u64, kept as u64), (update.tokens, update.kept), "{which:?}");
-        let ratio_max = tokens.iter().filter_map(|token| token.ratio).fold(None, |most: Option<f32>, ratio| {
-            Some(most.map_or(ratio, |most| most.max(ratio)))
-        });
+        let ratio_max = tokens
+            .iter()
+            .filter_map(|token| token.ratio)
+            .fold(None, |most: Option<f32>, ratio| Some(most.map_or(ratio, |most| most.max(ratio))));
         assert_eq!(ratio_max.unwrap_or(1.0), update.ratio_max, "{which:?}: the bits that training saw");
         for group in &story.groups {
             assert_eq!(group.discarded, group.members.iter().all(|member| member.advantage.is_none()));
@@ -62,7 +66,9 @@ fn a_transcript_spells_what_the_policy_saw_and_wrote() {
     let mut changed = 0;
     for (_, event) in &nano().events {
         let Event::TrajectoryFinished(played) = event else { continue };
-        let story = TrajectoryStory::read(&reader, &assembly.tokenizer, played.trajectory).unwrap().expect("it is there");
+        let story = TrajectoryStory::read(&reader, &assembly.tokenizer, played.trajectory)
+            .unwrap()
+            .expect("it is there");
         let parts = &story.segments[0];
         let ids: Vec<u32> = parts.iter().flat_map(|part| &part.tokens).map(|token| token.id).collect();
         assert_eq!(ids, played.segments[0].tokens.unpack());
@@ -85,7 +91,8 @@ fn the_story_of_a_task_is_the_same_from_its_candidate_and_from_itself() {
         let Event::TaskAdmitted(admitted) = event else { continue };
         let story = TaskStory::read(&reader, admitted.task).unwrap().expect("it is there");
         assert_eq!(TaskStory::read(&reader, admitted.candidate).unwrap().as_ref(), Some(&story));
-        let (passed, sampled) = story.looks.iter().fold((0, 0), |(k, n), look| (k + look.passed, n + look.sampled));
+        let (passed, sampled) =
+            story.looks.iter().fold((0, 0), |(k, n), look| (k + look.passed, n + look.sampled));
         assert_eq!((passed, sampled), (admitted.passed, admitted.sampled));
         let calibrated = story.trajectories.iter().filter(|it| it.purpose == Purpose::Calibration).count();
         assert_eq!(calibrated, sampled as usize);
@@ -111,7 +118,11 @@ fn measuring_again_draws_afresh_repeats_itself_and_leaves_the_run_alone() {
     assert_eq!((measured.clone(), again.clone()), measure(2, &Tasks::OfRun));
     assert_eq!((measured[0].iteration, measured[0].tasks, measured[0].samples), (1, set.tasks, 4));
     let in_band = |event: &Event| matches!(event, Event::TaskAdmitted(it) if it.in_band);
-    let first = nano().events.iter().map(|(_, event)| event).take_while(|event| !matches!(event, Event::BatchClosed(_)));
+    let first = nano()
+        .events
+        .iter()
+        .map(|(_, event)| event)
+        .take_while(|event| !matches!(event, Event::BatchClosed(_)));
     assert_eq!(again.tasks.len(), first.filter(|event| in_band(event)).count());
     assert!(measure(2, &Tasks::Drawn).0[0].tasks == set.tasks);
     assert!(before == Bits::of(run()), "the run was changed");
@@ -121,7 +132,8 @@ fn measuring_again_draws_afresh_repeats_itself_and_leaves_the_run_alone() {
 fn the_summary_follows_from_the_log() {
     let summary = RunSummary::read(&RunReader::open(run()).unwrap()).unwrap();
     let applied = nano().events.iter().filter(|(_, event)| matches!(event, Event::UpdateApplied(_))).count();
-    let evaluated = nano().events.iter().filter(|(_, event)| matches!(event, Event::EvaluationFinished(_))).count();
+    let evaluated =
+        nano().events.iter().filter(|(_, event)| matches!(event, Event::EvaluationFinished(_))).count();
     assert_eq!(summary.iterations.iter().map(|iteration| iteration.updates as usize).sum::<usize>(), applied);
     assert_eq!(summary.evaluations().count(), evaluated);
     assert!(summary.finished && summary.refused.is_none() && summary.watchdogs == 0);
