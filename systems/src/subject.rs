@@ -69,7 +69,6 @@ pub fn load(world: &WorldView<'_>, blobs: &BlobReader, id: StableId) -> Result<A
 }
 
 /// Whether a path is a test file by the convention of the embedded world (and of pytest): `test_*.py`.
-#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "pytest heeds case")]
 fn is_test_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_"))

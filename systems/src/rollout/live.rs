@@ -35,7 +35,6 @@ struct Turn {
 }
 
 /// An episode just opened: under way, or over before its first token.
-#[expect(clippy::large_enum_variant, reason = "nearly all are under way, and move to their slot at once")]
 pub(super) enum Opened<'a> {
     UnderWay(Box<Live<'a>>),
     Over(Box<Played>),

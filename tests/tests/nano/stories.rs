@@ -35,7 +35,8 @@ fn the_tokens_of_an_update_add_up_to_its_event() {
             .iter()
             .filter_map(|token| token.ratio)
             .fold(None, |most: Option<f32>, ratio| Some(most.map_or(ratio, |most| most.max(ratio))));
-        assert_eq!(ratio_max.unwrap_or(1.0), update.ratio_max, "{which:?}: the bits that training saw");
+        let (again, trained) = (ratio_max.unwrap_or(1.0).to_bits(), update.ratio_max.to_bits());
+        assert_eq!(again, trained, "{which:?}: the bits that training saw");
         for group in &story.groups {
             assert_eq!(group.discarded, group.members.iter().all(|member| member.advantage.is_none()));
         }
