@@ -6,6 +6,7 @@ mod events;
 mod held_out;
 mod log_probs;
 mod metamorphic;
+mod outside;
 mod refusals;
 mod replay;
 mod resume;
