@@ -3,7 +3,9 @@
 
 mod curriculum;
 mod events;
+mod filling;
 mod held_out;
+mod lag;
 mod log_probs;
 mod metamorphic;
 mod outside;
