@@ -15,6 +15,7 @@ pub mod draws;
 pub mod driver;
 pub mod effect;
 pub mod event;
+pub mod faulty;
 pub mod forge;
 pub mod id;
 pub mod log;

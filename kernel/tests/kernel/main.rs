@@ -9,7 +9,6 @@
 mod crash;
 mod damage;
 mod effects;
-mod faulty;
 mod golden;
 mod lifecycle;
 mod metamorphic;
