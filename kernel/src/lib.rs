@@ -17,6 +17,7 @@ pub mod effect;
 pub mod event;
 pub mod forge;
 pub mod id;
+pub mod keyframe;
 pub mod log;
 pub mod replay;
 pub mod run;

@@ -11,6 +11,7 @@ mod damage;
 mod effects;
 mod faulty;
 mod golden;
+mod keyframes;
 mod lifecycle;
 mod metamorphic;
 mod retention;
