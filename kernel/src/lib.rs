@@ -18,6 +18,7 @@ pub mod event;
 pub mod faulty;
 pub mod forge;
 pub mod id;
+pub mod keyframe;
 pub mod log;
 pub mod replay;
 pub mod run;

@@ -10,6 +10,7 @@ mod crash;
 mod damage;
 mod effects;
 mod golden;
+mod keyframes;
 mod lifecycle;
 mod metamorphic;
 mod retention;
