@@ -10,14 +10,14 @@ kernel! {
     Gated = "elementwise.cu"::"gated" {
         /// f32 `[rows, 2 hidden]`: gates, then ups.
         gate_up: Address,
-        /// Rows; at most 65,535.
+        /// Rows.
         rows: u32,
         /// Channels.
         hidden: u32,
         /// f32 `[rows, hidden]`, written.
         act: Address,
     }
-    shape(launch) { LaunchShape::plane(launch.hidden.div_ceil(THREADS), launch.rows, THREADS) }
+    shape(launch) { LaunchShape::plane(launch.rows, launch.hidden.div_ceil(THREADS), THREADS) }
 }
 
 kernel! {
@@ -27,12 +27,12 @@ kernel! {
         dact: Address,
         /// f32 `[rows, 2 hidden]`: gates, then ups; their gradients are written over them.
         gate_up: Address,
-        /// Rows; at most 65,535.
+        /// Rows.
         rows: u32,
         /// Channels.
         hidden: u32,
     }
-    shape(launch) { LaunchShape::plane(launch.hidden.div_ceil(THREADS), launch.rows, THREADS) }
+    shape(launch) { LaunchShape::plane(launch.rows, launch.hidden.div_ceil(THREADS), THREADS) }
 }
 
 kernel! {

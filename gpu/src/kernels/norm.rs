@@ -66,7 +66,7 @@ kernel! {
         hat: Address,
         /// u32 `[sequences + 1]`: the first row of each sequence, then the number of rows.
         starts: Address,
-        /// Sequences; at most 65,535.
+        /// Sequences.
         sequences: u32,
         /// Channels.
         width: u32,
@@ -75,7 +75,7 @@ kernel! {
         /// From a sequence's parts to the next one's.
         parts_stride: u32,
     }
-    shape(launch) { LaunchShape::plane(launch.width.div_ceil(THREADS), launch.sequences, THREADS) }
+    shape(launch) { LaunchShape::plane(launch.sequences, launch.width.div_ceil(THREADS), THREADS) }
 }
 
 kernel! {

@@ -18,7 +18,7 @@ kernel! {
         /// f32 `[context, 2 half]`, written: cosines, then sines.
         table: Address,
     }
-    shape(launch) { LaunchShape::plane(launch.half.div_ceil(THREADS), launch.context, THREADS) }
+    shape(launch) { LaunchShape::plane(launch.context, launch.half.div_ceil(THREADS), THREADS) }
 }
 
 kernel! {
@@ -109,7 +109,7 @@ kernel! {
         hat: Address,
         /// u32 `[sequences + 1]`: the first row of each sequence, then the number of rows.
         starts: Address,
-        /// Sequences; at most 65,535.
+        /// Sequences.
         sequences: u32,
         /// Query heads and key heads together.
         heads: u32,
@@ -124,5 +124,5 @@ kernel! {
         /// From a sequence's parts to the next one's.
         parts_stride: u32,
     }
-    shape(launch) { LaunchShape::plane(launch.head_dim.div_ceil(THREADS), launch.sequences, THREADS) }
+    shape(launch) { LaunchShape::plane(launch.sequences, launch.head_dim.div_ceil(THREADS), THREADS) }
 }
