@@ -67,3 +67,6 @@ pub const ENTRIES: &[Entry] = &[
     Entry::of::<ToBf16>(),
     Entry::of::<FromBf16>(),
 ];
+
+#[cfg(test)]
+mod tests;
