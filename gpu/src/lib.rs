@@ -9,6 +9,7 @@
 //! sample       from logits to log-probabilities and tokens
 //! dppo         which tokens are trained on, and with which gradient
 //! optim        AdamW, Muon, clipping, schedules, weight averaging
+//! kernels      how the CUDA kernels are called
 //! weights      tensors in canonical order; digests; safetensors
 //! ```
 //!
@@ -34,6 +35,7 @@ pub mod backend;
 pub mod dppo;
 mod error;
 pub mod gemm;
+pub mod kernels;
 pub mod math;
 pub mod optim;
 mod pool;

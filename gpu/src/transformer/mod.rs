@@ -18,17 +18,17 @@
 //! a fixed tree. Attention takes two passes: all scores, their maximum and their weights; then the weighted values.
 
 mod activations;
-mod attention;
+pub(crate) mod attention;
 mod backward;
-mod feed_forward;
+pub(crate) mod feed_forward;
 mod forward;
 mod gradient;
-mod head;
-mod kv;
+pub(crate) mod head;
+pub(crate) mod kv;
 mod model;
-mod norm;
-mod rope;
-mod rotate;
+pub(crate) mod norm;
+pub(crate) mod rope;
+pub(crate) mod rotate;
 
 pub(crate) use activations::{LayerState, Scratch, SequenceWork};
 pub(crate) use forward::{Fault, Input, Span, inputs};

@@ -13,14 +13,10 @@ pub(crate) struct Rope {
 }
 
 impl Rope {
-    /// The table of a shape. The angle of channel `i` at position `p` is `p * base^(-2i/head_dim)`: the frequency is
-    /// computed in double precision by roots and products alone and rounded once, the angle is one product.
+    /// The table of a shape. The angle of channel `i` at position `p` is `p` times its frequency, one product.
     pub(crate) fn new(shape: &ModelShape) -> Self {
-        let channels = shape.head_dim as usize / 2;
-        let half = channels / LANES;
-        let frequencies: Vec<f32> = (0..channels)
-            .map(|i| (1.0 / power(f64::from(shape.rope_base), i as f64 / channels as f64)) as f32)
-            .collect();
+        let half = shape.head_dim as usize / 2 / LANES;
+        let frequencies = frequencies(shape);
         let mut lines = Vec::with_capacity(shape.context as usize * 2 * half);
         for position in 0..shape.context {
             let angle = |i: usize| position as f32 * frequencies[i];
@@ -39,6 +35,14 @@ impl Rope {
     pub(crate) fn at(&self, position: usize) -> (&[Line], &[Line]) {
         self.lines[position * 2 * self.half..][..2 * self.half].split_at(self.half)
     }
+}
+
+/// The frequency `base^(-2i/head_dim)` of each pair of channels, computed in double precision by roots and products alone
+/// and rounded once.
+pub(crate) fn frequencies(shape: &ModelShape) -> Vec<f32> {
+    let channels = shape.head_dim as usize / 2;
+    let frequency = |i| (1.0 / power(f64::from(shape.rope_base), i as f64 / channels as f64)) as f32;
+    (0..channels).map(frequency).collect()
 }
 
 /// `base^exponent` for an exponent in `0..1`: for every binary digit of the exponent, the root that it stands for.
