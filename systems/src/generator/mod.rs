@@ -3,6 +3,7 @@
 mod made;
 mod mutation;
 mod process;
+mod program;
 
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ use tadpole_kernel::id::Iteration;
 
 pub use made::Made;
 pub use mutation::Mutation;
-pub use process::{KIND as GENERATOR_EFFECT, Process, ProcessError};
+pub use process::Process;
+pub use program::ProcessError;
 
 use crate::capability::Judge;
 

@@ -13,11 +13,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tadpole_kernel::decide::{Context, DecideError};
@@ -25,57 +21,15 @@ use tadpole_kernel::draws::DrawCount;
 use tadpole_kernel::event::{Direction, Origin};
 use tadpole_scenarios::repository::{PathError, Tree};
 
+use super::program::{ProcessError, Program};
 use super::{Answered, Draw, Generator, Made, Means};
 
 /// The generator's name in events, and the kind of its effects.
-pub const KIND: &str = "generator";
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_mins(5);
-/// The longest answer that is read.
-const ANSWER_BYTES_MAX: u64 = 16 << 20;
+const KIND: &str = "generator";
 
 /// A process that makes tasks.
 #[derive(Clone, Debug)]
-pub struct Process {
-    program: PathBuf,
-    arguments: Vec<String>,
-}
-
-/// Why a process gave no task.
-#[derive(Debug, thiserror::Error)]
-pub enum ProcessError {
-    /// It could not be started or talked to.
-    #[error("{program}: {error}")]
-    Io {
-        /// The program.
-        program: String,
-        /// What failed.
-        #[source]
-        error: std::io::Error,
-    },
-    /// It ended badly.
-    #[error("{program} ended with {status}")]
-    Status {
-        /// The program.
-        program: String,
-        /// How.
-        status: std::process::ExitStatus,
-    },
-    /// It did not answer in time.
-    #[error("{program} gave no answer within {} s", PATIENCE.as_secs())]
-    Late {
-        /// The program.
-        program: String,
-    },
-    /// Its answer is none.
-    #[error("{program} gave an answer that is no task: {reason}")]
-    Answer {
-        /// The program.
-        program: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
+pub struct Process(Program);
 
 #[derive(Serialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
@@ -133,10 +87,7 @@ impl Process {
     /// in the search path. `None` for an empty command.
     #[must_use]
     pub fn new(command: &[String], base: &Path) -> Option<Self> {
-        let (program, arguments) = command.split_first()?;
-        let beside = base.join(program);
-        let program = if beside.is_file() { beside } else { PathBuf::from(program) };
-        Some(Self { program, arguments: arguments.to_vec() })
+        Program::new(command, base).map(Self)
     }
 
     /// The answer to a request, recorded or asked for, as `read` understands it.
@@ -148,7 +99,7 @@ impl Process {
     ) -> Result<Answered<T>, DecideError> {
         let request = serde_json::to_vec(request).context("spelling a request to the generator")?;
         let checked = || {
-            let answer = self.ask(&request)?;
+            let answer = self.0.ask(&request)?;
             // What is stored is served for ever: an answer that makes no sense must not be.
             read(self, &answer)?;
             Ok::<_, ProcessError>(answer)
@@ -156,51 +107,6 @@ impl Process {
         let served = means.effects.serve(KIND, &request, checked).context("asking the generator")?;
         let answer = read(self, &served.bytes).context("reading the generator's answer")?;
         Ok(Answered { answer, effects: vec![served.event] })
-    }
-
-    /// Starts the process and asks it.
-    fn ask(&self, request: &[u8]) -> Result<Vec<u8>, ProcessError> {
-        let io = |error| ProcessError::Io { program: self.name(), error };
-        let mut child = Command::new(&self.program)
-            .args(&self.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .map_err(io)?;
-        let answer = self.talk(&mut child, request);
-        if answer.is_err() {
-            // One that has ended already cannot be killed, only waited for.
-            child.kill().ok();
-        }
-        let status = child.wait().map_err(io)?;
-        let answer = answer?;
-        if status.success() { Ok(answer) } else { Err(ProcessError::Status { program: self.name(), status }) }
-    }
-
-    fn talk(&self, child: &mut Child, request: &[u8]) -> Result<Vec<u8>, ProcessError> {
-        let io = |error| ProcessError::Io { program: self.name(), error };
-        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io(std::io::Error::other("no pipe to the process")));
-        };
-        let (sender, answers) = channel();
-        std::thread::spawn(move || {
-            let mut answer = Vec::new();
-            let read = output.take(ANSWER_BYTES_MAX).read_to_end(&mut answer);
-            // Nobody listens any more where patience ran out.
-            sender.send(read.map(|_| answer)).ok();
-        });
-        // A process that answers without reading its request to the end is welcome to.
-        input.write_all(request).or_else(|error| match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(io(error)),
-        })?;
-        drop(input);
-        match answers.recv_timeout(PATIENCE) {
-            Ok(answer) => answer.map_err(io),
-            Err(RecvTimeoutError::Timeout) => Err(ProcessError::Late { program: self.name() }),
-            Err(RecvTimeoutError::Disconnected) => Err(io(std::io::Error::other("the reader ended"))),
-        }
     }
 
     fn task_or_null(&self, answer: &[u8]) -> Result<Option<Made>, ProcessError> {
@@ -237,10 +143,6 @@ impl Process {
     }
 
     fn refused(&self, reason: String) -> ProcessError {
-        ProcessError::Answer { program: self.name(), reason }
-    }
-
-    fn name(&self) -> String {
-        self.program.display().to_string()
+        ProcessError::Answer { program: self.0.name(), reason }
     }
 }
