@@ -68,6 +68,8 @@ keys! {
         noisy: f64 = 0.0, 0.0..=1.0;
         /// In a noisy one: chance of a first edit that is wrong, seen to be wrong by its tests, and mended.
         wrong_edit: f64 = 0.35, 0.0..=1.0;
+        /// After a wrong first edit: chance of answering at once, without a test, so that the task stays unsolved.
+        hasty: f64 = 0.0, 0.0..=1.0;
         /// Chance of a mistyped `old_string`, answered with an error.
         typo: f64 = 0.1, 0.0..=1.0;
         /// Chance of a path that does not exist.

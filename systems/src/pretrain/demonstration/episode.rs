@@ -44,6 +44,12 @@ impl<'a> Playing<'a> {
         Ok(right.then_some(self.script))
     }
 
+    /// Answers, whatever the repository is.
+    pub(super) fn answer_as_it_is(mut self, text: &str) -> Result<Script, DemonstrationError> {
+        self.turn(text, &[])?;
+        Ok(self.script)
+    }
+
     /// Text of a file as it is now; empty where there is none.
     pub(super) fn source(&self, path: &str) -> &str {
         self.episode.tree().text(path).unwrap_or_default()

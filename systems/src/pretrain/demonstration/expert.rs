@@ -25,6 +25,18 @@ const WHOLE: f64 = 0.35;
 const NUMBERED: f64 = 0.4;
 /// How often a wrong path makes the expert list the files before it tries again.
 const LISTS: f64 = 0.5;
+/// What an expert says in the end.
+const DONE: &str = "Done.";
+
+/// How mending a fault ended.
+enum Mended {
+    /// The fault is gone.
+    Done,
+    /// With a wrong edit, and no wish to see it tested.
+    Hastily,
+    /// An edit failed, or a mistake does not show.
+    Not,
+}
 
 /// A fault that is still there.
 struct Fault {
@@ -42,20 +54,29 @@ pub(super) fn play(
 ) -> Result<Option<Script>, DemonstrationError> {
     let playing = Playing::open(demonstrator, &made.statement, &made.snapshot);
     let mistakes = Mistakes::draw(noise, draws);
-    let mut expert =
-        Expert { playing, made, mistakes, tested: None, looked: BTreeSet::new(), blundered: false };
+    let mut expert = Expert {
+        playing,
+        made,
+        mistakes,
+        hasty: noise.hasty,
+        tested: None,
+        looked: BTreeSet::new(),
+        blundered: false,
+    };
     while let Some(first) = expert.faults().into_iter().next() {
         let Some(fault) = expert.locate(first, draws)? else { return Ok(None) };
         expert.look(&fault, draws)?;
-        if !expert.mend(fault, draws)? {
-            return Ok(None);
+        match expert.mend(fault, draws)? {
+            Mended::Done => {}
+            Mended::Hastily => return expert.playing.answer_as_it_is(DONE).map(Some),
+            Mended::Not => return Ok(None),
         }
     }
     let checks = expert.blundered || draws.chance(TESTS_LAST);
     if checks && expert.playing.test()? != Tested::Passed {
         return Ok(None);
     }
-    expert.playing.answer("Done.", &made.snapshot.overlaid(&made.gold))
+    expert.playing.answer(DONE, &made.snapshot.overlaid(&made.gold))
 }
 
 struct Expert<'a> {
@@ -63,6 +84,8 @@ struct Expert<'a> {
     made: &'a Made,
     /// Mistakes still to be made.
     mistakes: Mistakes,
+    /// Chance of leaving it at a wrong edit.
+    hasty: f64,
     /// What the tests showed, if nothing changed since.
     tested: Option<Tested>,
     /// Functions looked at.
@@ -151,21 +174,27 @@ impl Expert<'_> {
         }
     }
 
-    /// Mends a fault, perhaps after mistakes. `false` where that failed, or a mistake does not show.
-    fn mend(&mut self, fault: Fault, draws: &mut dyn Draws) -> Result<bool, DemonstrationError> {
+    /// Mends a fault, perhaps after mistakes.
+    fn mend(&mut self, fault: Fault, draws: &mut dyn Draws) -> Result<Mended, DemonstrationError> {
         let Fault { path, mut edit, .. } = fault;
         self.tested = None;
         if std::mem::take(&mut self.mistakes.wrong_edit)
             && let Some(idea) = wrong_edit(self.playing.source(&path), &edit, draws)?
         {
             self.blundered = true;
-            if !self.playing.edit(&path, &idea)? || !matches!(self.playing.test()?, Tested::Failed { .. }) {
-                return Ok(false);
+            if !self.playing.edit(&path, &idea)? {
+                return Ok(Mended::Not);
+            }
+            if draws.chance(self.hasty) {
+                return Ok(Mended::Hastily);
+            }
+            if !matches!(self.playing.test()?, Tested::Failed { .. }) {
+                return Ok(Mended::Not);
             }
             if idea.old == edit.old {
                 edit.old = idea.new;
             } else if !self.playing.edit(&path, &idea.reversed())? {
-                return Ok(false);
+                return Ok(Mended::Not);
             }
         }
         if std::mem::take(&mut self.mistakes.typo) {
@@ -174,7 +203,7 @@ impl Expert<'_> {
         if std::mem::take(&mut self.mistakes.no_change) {
             self.playing.edit(&path, &Edit { new: edit.old.clone(), ..edit.clone() })?;
         }
-        self.playing.edit(&path, &edit)
+        Ok(if self.playing.edit(&path, &edit)? { Mended::Done } else { Mended::Not })
     }
 }
 

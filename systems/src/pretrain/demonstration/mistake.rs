@@ -19,7 +19,7 @@ pub(super) struct Mistakes {
 impl Mistakes {
     /// Draws which ones are made.
     pub(super) fn draw(noise: &Noise, draws: &mut dyn Draws) -> Self {
-        let &Noise { wrong_edit, typo, bad_path, no_change } = noise;
+        let &Noise { wrong_edit, hasty: _, typo, bad_path, no_change } = noise;
         let mut made = |chance| draws.chance(chance);
         Self {
             wrong_edit: made(wrong_edit),

@@ -39,6 +39,8 @@ pub struct Demonstration {
 pub struct Noise {
     /// A first edit that is wrong, seen to be wrong by its tests, and mended.
     pub wrong_edit: f64,
+    /// After a wrong first edit: an answer at once, without a test, that leaves the task unsolved.
+    pub hasty: f64,
     /// A mistyped `old_string`, answered with an error.
     pub typo: f64,
     /// A path that does not exist, answered with an error.
@@ -53,8 +55,8 @@ impl Noise {
         if !draws.chance(stage.noisy) {
             return Self::default();
         }
-        let &Demonstrations { noisy: _, wrong_edit, typo, bad_path, no_change } = stage;
-        Self { wrong_edit, typo, bad_path, no_change }
+        let &Demonstrations { noisy: _, wrong_edit, hasty, typo, bad_path, no_change } = stage;
+        Self { wrong_edit, hasty, typo, bad_path, no_change }
     }
 }
 

@@ -34,7 +34,7 @@ fn share(scripts: &[Script], part: &str) -> f64 {
 
 #[test]
 fn the_same_draws_give_the_same_demonstrations() {
-    let noise = Noise { wrong_edit: 0.5, typo: 0.5, bad_path: 0.5, no_change: 0.5 };
+    let noise = Noise { wrong_edit: 0.5, hasty: 0.5, typo: 0.5, bad_path: 0.5, no_change: 0.5 };
     assert_eq!(episodes(noise, 12), episodes(noise, 12));
     let demonstrator = demonstrator();
     let drill = || demonstrator.drill(&noise, &mut SeedDraws::new(3, "drill")).unwrap();
@@ -63,6 +63,17 @@ fn every_mistake_shows_and_is_recovered_from() {
         assert!(scripts.len() >= 8, "{part}: {}", scripts.len());
         assert!(share(&scripts, part) > 0.9, "{part}: {}", share(&scripts, part));
     }
+}
+
+#[test]
+fn a_hasty_expert_answers_right_after_its_wrong_edit() {
+    let scripts = episodes(Noise { wrong_edit: 1.0, hasty: 1.0, ..Noise::default() }, 16);
+    assert!(scripts.len() >= 8, "{}", scripts.len());
+    let hasty = scripts.iter().filter(|script| {
+        let texts = script.texts();
+        matches!(texts.as_slice(), [.., edited, answer] if edited.starts_with("Edited ") && answer == "Done.")
+    });
+    assert!(hasty.count() * 10 >= scripts.len() * 9);
 }
 
 #[test]
