@@ -101,6 +101,7 @@ fn lagging(lag: u32) -> Scenario {
 #[test]
 fn an_update_trains_on_the_version_that_its_lag_asks_for() {
     let parent = tempfile::tempdir().unwrap();
+    let (mut on, mut off) = (0, 0);
     for lag in 0..=3 {
         let directory = parent.path().join(lag.to_string());
         drive::complete(&lagging(lag), &directory, &drive::on_threads(2));
@@ -108,7 +109,9 @@ fn an_update_trains_on_the_version_that_its_lag_asks_for() {
         assert_eq!(trained.updates.len(), 4);
         check(&trained, lag);
         let [on_policy, off_policy] = trained.on_and_off_policy();
-        assert!(!on_policy.is_empty(), "lag {lag}: the first update is on policy");
-        assert_eq!(off_policy.is_empty(), lag == 0, "lag {lag}");
+        assert!(lag > 0 || off_policy.is_empty(), "without a lag every update is on policy");
+        on += on_policy.len();
+        off += off_policy.len();
     }
+    assert!(on > 0 && off > 0, "{on} updates on policy, {off} off it");
 }
