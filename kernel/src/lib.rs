@@ -11,11 +11,13 @@
 pub mod blob;
 mod canonical;
 pub mod decide;
+pub mod diff;
 pub mod draws;
 pub mod driver;
 pub mod effect;
 pub mod event;
 pub mod forge;
+pub mod fork;
 pub mod id;
 pub mod keyframe;
 pub mod log;

@@ -10,6 +10,7 @@ mod crash;
 mod damage;
 mod effects;
 mod faulty;
+mod forks;
 mod golden;
 mod keyframes;
 mod lifecycle;
