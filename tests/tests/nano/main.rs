@@ -3,6 +3,7 @@
 
 mod curriculum;
 mod events;
+mod forks;
 mod held_out;
 mod log_probs;
 mod metamorphic;

@@ -66,6 +66,9 @@ pub(super) fn replay(at: &Path, error: &ReplayError) -> Failure {
         ReplayError::PastEnd { .. } => Failure::usage(reasons(error))
             .at(at.display())
             .help("steps count from 0; without --to, all are replayed"),
+        ReplayError::Keyframe { .. } => Failure::failed(reasons(error))
+            .at(at.display())
+            .help("check the permissions and the free space; keyframes may be deleted at any time"),
         ReplayError::World { .. } => Failure::failed(reasons(error)).at(at.display()).help(
             "the log was changed, or this build applies events otherwise than the one that made the run",
         ),
