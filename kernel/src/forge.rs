@@ -3,13 +3,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rkyv::util::AlignedVec;
 
 use crate::event::{DecodeError, EncodeError, Event};
 use crate::id::{Digest, Step};
-use crate::log::{Closing, Commit, GroupBuffer, SegmentHeader, genesis, segment_name};
+use crate::log::{Closing, Commit, GroupBuffer, SegmentHeader, genesis, segment_header, segment_name};
 use crate::run::{RunError, RunReader};
+use crate::storage::Storage;
 use crate::world::{Token, World};
 
 /// How thorough the forger is.
@@ -110,6 +112,8 @@ fn aligned(bytes: &[u8]) -> AlignedVec {
 
 struct Forger {
     dir: PathBuf,
+    storage: Arc<dyn Storage>,
+    /// The run that the segment being rewritten belongs to.
     run: Digest,
     worlds: Worlds,
     world: World,
@@ -121,10 +125,11 @@ impl Forger {
     fn new(run: &RunReader, worlds: Worlds) -> Self {
         Self {
             dir: run.dir().to_path_buf(),
-            run: run.run(),
+            storage: Arc::clone(run.storage()),
+            run: run.lineage().started().run,
             worlds,
             world: World::new(),
-            chain: genesis(run.run()),
+            chain: genesis(run.lineage().started().run),
             segments: Vec::new(),
         }
     }
@@ -132,14 +137,9 @@ impl Forger {
     fn group(&mut self, segment: u32, was: &Commit, bodies: &[(u16, AlignedVec)]) -> Result<(), RunError> {
         let world = if self.worlds == Worlds::Recomputed { self.world_after(bodies) } else { was.world };
         if self.segments.len() <= segment as usize {
-            let header = SegmentHeader {
-                index: segment,
-                run: self.run,
-                first: was.first,
-                step: was.step,
-                chain: self.chain,
-            };
-            self.segments.push(header.to_bytes().to_vec());
+            let was = segment_header(self.storage.as_ref(), segment)?.ok_or(RunError::NotStarted)?;
+            self.run = was.run;
+            self.segments.push(SegmentHeader { chain: self.chain, ..was }.to_bytes().to_vec());
         }
         let mut buffer = GroupBuffer::default();
         for (schema, body) in bodies {

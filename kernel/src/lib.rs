@@ -11,12 +11,14 @@
 pub mod blob;
 mod canonical;
 pub mod decide;
+pub mod diff;
 pub mod draws;
 pub mod driver;
 pub mod effect;
 pub mod event;
 pub mod faulty;
 pub mod forge;
+pub mod fork;
 pub mod id;
 pub mod keyframe;
 pub mod log;

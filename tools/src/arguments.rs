@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use tadpole_scenarios::schema::Override;
 
-use crate::command::{doctor, eval, pretrain, replay, resume, run, show, verify};
+use crate::command::{diff, doctor, eval, fork, pretrain, replay, resume, run, show, verify};
 
 /// Self-play that can be replayed, verified and compared bit for bit.
 ///
@@ -32,6 +32,10 @@ pub(crate) enum Command {
     Replay(replay::Options),
     /// Decide everything in a run again and compare it with the log.
     Verify(verify::Options),
+    /// Compare two runs: where they part, and in what.
+    Diff(diff::Options),
+    /// Go on from a step of a run as another run, under a changed scenario; the parent is only read.
+    Fork(fork::Options),
     /// Show a run, or one thing in it.
     Show(show::Options),
     /// Measure a policy of a run on a held-out set; writes nothing.
@@ -102,6 +106,9 @@ mod tests {
             "resume runs/frognano-1 --threads 4",
             "replay runs/frognano-1 --to 12 --json",
             "verify runs/frognano-1 --sample 0.1 --skip-updates",
+            "diff runs/frognano-1 runs/frognano-2 --json",
+            "fork runs/frognano-1 --at 57 --set curriculum.admission=p>0 --out runs/other --run --threads 2",
+            "replay runs/frognano-1 --keyframes",
             "show runs/frognano-1",
             "show runs/frognano-1 --json",
             "show runs/frognano-1 step 3",
@@ -133,6 +140,9 @@ mod tests {
             ("verify r --sample 2", "2"),
             ("verify r --sample 0", "0"),
             ("replay r --to -1", "-1"),
+            ("fork r --out s", "--at"),
+            ("fork r --at 1", "--out"),
+            ("diff r", "RIGHT"),
             ("show r update 1", "UPDATE"),
             ("eval r --set a --tasks 3", "--tasks"),
             ("eval r --refined", "--admitted"),

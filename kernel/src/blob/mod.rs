@@ -134,7 +134,8 @@ fn shelf(digest: Digest) -> String {
     format!("{DIR}/{}", &digest.to_hex()[..2])
 }
 
-fn name(digest: Digest) -> String {
+/// The file of a blob.
+pub(crate) fn name(digest: Digest) -> String {
     let hex = digest.to_hex();
     format!("{DIR}/{}/{}", &hex[..2], &hex[2..])
 }

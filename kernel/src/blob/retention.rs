@@ -1,28 +1,42 @@
 //! Which blobs finished iterations no longer need.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::id::Digest;
+use crate::id::{Digest, Iteration, StableId};
 use crate::world::{Policy, WorldView};
 
 /// Blobs of finished iterations that no later decision can need: weights that were never published, and optimiser
-/// states, save that of the last update (an iteration may go on from it where moments are not reset).
+/// states, save that of the last update of each iteration (the next may go on from it where moments are not reset, in this
+/// run or in a fork).
 ///
 /// Computed from the world alone, which every crash and resume agrees on; so deleting them again when a run is opened
 /// ends with the same set, wherever a crash fell between commit and deletion.
 pub(crate) fn superseded(view: &WorldView<'_>) -> BTreeSet<Digest> {
+    // Ascending by id: of an iteration's updates the last one stays.
+    let last: BTreeMap<Iteration, StableId> =
+        view.updates().map(|(id, update)| (update.result.iteration, id)).collect();
+    over(view, |id, policy| last.get(&policy.iteration) == Some(&id))
+}
+
+/// What a run can go on without: beside what is superseded, optimiser states of any update but its last.
+pub(crate) fn dispensable(view: &WorldView<'_>) -> BTreeSet<Digest> {
+    let last = view.updates().next_back().map(|(id, _)| id);
+    over(view, |id, _| Some(id) == last)
+}
+
+/// Blobs of finished iterations, save published weights and states that `stays` keeps.
+fn over(view: &WorldView<'_>, stays: impl Fn(StableId, &Policy) -> bool) -> BTreeSet<Digest> {
     let progress = view.progress();
     let over = |policy: &Policy| {
         policy.iteration < progress.iteration
             || (progress.iteration_finished && policy.iteration == progress.iteration)
     };
-    let last = view.updates().next_back().map(|(id, _)| id);
     let mut dropped = BTreeSet::new();
     let mut kept = BTreeSet::new();
     for (id, policy) in view.policies() {
         let weights_over = over(policy) && !policy.published;
         if weights_over { &mut dropped } else { &mut kept }.insert(policy.weights);
-        let state_over = over(policy) && Some(id) != last;
+        let state_over = over(policy) && !stays(id, policy);
         if state_over { &mut dropped } else { &mut kept }.extend(policy.state);
     }
     &dropped - &kept

@@ -19,7 +19,7 @@ use crate::id::{Digest, Step};
 use crate::keyframe::{self, Spacing};
 use crate::log::{self, Commit, Sealed, Writer};
 use crate::replay::Replay;
-use crate::run::{self, Lock, RunError, RunHeader, Timing, TimingLog};
+use crate::run::{self, Lineage, Lock, RunError, RunHeader, Timing, TimingLog};
 use crate::storage::{Disk, Storage};
 use crate::world::{Token, World, WorldView};
 
@@ -38,7 +38,7 @@ pub struct Committed {
 #[derive(Debug)]
 pub struct Kernel {
     storage: Arc<dyn Storage>,
-    header: RunHeader,
+    lineage: Lineage,
     systems: Systems,
     world: World,
     writer: Writer,
@@ -84,8 +84,9 @@ impl Kernel {
         let lock = Lock::take(dir)?;
         let mut replay = Replay::over(Arc::clone(&storage))?;
         replay.finish()?;
-        let (mut world, cursor, started) = replay.into_parts();
-        header.check(&started.ok_or(RunError::NotStarted)?)?;
+        let (mut world, cursor, lineage) = replay.into_parts();
+        let lineage = lineage.ok_or(RunError::NotStarted)?;
+        header.check(&lineage)?;
         let position = cursor.position();
         let recovered = log::recover(storage.as_ref(), cursor.tail(), position.step)?;
         let mut tail = cursor.tail().clone();
@@ -103,7 +104,7 @@ impl Kernel {
         let timing = TimingLog::new(Arc::clone(&storage));
         Ok(Self {
             storage,
-            header,
+            lineage,
             systems,
             world,
             writer,
@@ -219,9 +220,9 @@ impl Kernel {
         &self.world
     }
 
-    /// What the run was started with.
-    pub fn header(&self) -> &RunHeader {
-        &self.header
+    /// Where the run comes from, and what it is.
+    pub fn lineage(&self) -> &Lineage {
+        &self.lineage
     }
 
     /// The step that comes next.

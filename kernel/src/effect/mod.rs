@@ -201,7 +201,8 @@ fn shelf(key: Digest) -> String {
     format!("{DIR}/{}", &key.to_hex()[..2])
 }
 
-fn name(key: Digest) -> String {
+/// The file of an answer.
+pub(crate) fn name(key: Digest) -> String {
     let hex = key.to_hex();
     format!("{DIR}/{}/{}", &hex[..2], &hex[2..])
 }

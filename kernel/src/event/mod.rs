@@ -94,9 +94,17 @@ events! {
     0x1001 IterationFinished(IterationFinishedV1),
     /// See [`RunFinishedV1`].
     0x1101 RunFinished(RunFinishedV1),
+    /// See [`RunForkedV1`].
+    0x1201 RunForked(RunForkedV1),
 }
 
 impl Event {
+    /// Whether it says what the run is, rather than what happened in it.
+    #[must_use]
+    pub fn is_identity(&self) -> bool {
+        matches!(self, Self::RunStarted(_) | Self::RunForked(_))
+    }
+
     /// The blobs that it names, in field order.
     #[must_use]
     pub fn blobs(&self) -> Vec<Digest> {
@@ -123,7 +131,8 @@ impl Event {
             | Self::EvaluationFinished(_)
             | Self::EffectRecorded(_)
             | Self::IterationFinished(_)
-            | Self::RunFinished(_) => {}
+            | Self::RunFinished(_)
+            | Self::RunForked(_) => {}
         }
         found
     }

@@ -2,7 +2,7 @@
 
 use rkyv::{Archive, Deserialize, Serialize};
 
-use crate::id::{Digest, Iteration, Member, StableId, Version, Visit};
+use crate::id::{Digest, Iteration, Member, StableId, Step, Version, Visit};
 
 macro_rules! data {
     ($($(#[$meta:meta])* pub $kind:ident $name:ident $body:tt)*) => {$(
@@ -74,6 +74,24 @@ data! {
         pub seed: u64,
         /// Number of training iterations.
         pub iterations: u32,
+    }
+
+    /// The run goes on from a step of another, under a scenario of its own. What was committed before is the parent's.
+    pub struct RunForkedV1 {
+        /// The id of the run that begins here.
+        pub run: Digest,
+        /// Digest of its canonical semantic scenario.
+        pub scenario: Digest,
+        /// Version of the exact arithmetic.
+        pub arithmetic: u32,
+        /// Number of training iterations, those of the parent included.
+        pub iterations: u32,
+        /// The id of the run that it was forked from.
+        pub parent: Digest,
+        /// The last step that they share.
+        pub step: Step,
+        /// The chain hash of that step.
+        pub chain: Digest,
     }
 
     /// A policy becomes version 0 of the iteration that follows.

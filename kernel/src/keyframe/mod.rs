@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use file::Keyframe;
+pub(crate) use file::name;
 
 use crate::id::Step;
 use crate::log::{Commit, Cursor, Group};
@@ -85,7 +86,7 @@ pub(crate) fn write_at(
     world: &World,
 ) -> io::Result<()> {
     storage.make_dir(DIR)?;
-    let name = file::name(commit.step);
+    let name = name(commit.step);
     let aside = format!("{name}.tmp");
     if storage.exists(&aside)? {
         storage.remove(&aside)?;

@@ -88,7 +88,8 @@ impl Commit {
 }
 
 /// The chain before the first group: it binds the log to its run.
-pub(crate) fn genesis(run: Digest) -> Digest {
+#[must_use]
+pub fn genesis(run: Digest) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key(CHAIN_DOMAIN);
     hasher.update(&run.0);
     Digest(*hasher.finalize().as_bytes())

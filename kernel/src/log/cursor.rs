@@ -6,7 +6,7 @@ use super::commit::{Commit, genesis};
 use super::error::{Fault, LogError};
 use super::group::{self, Expected, Group};
 use super::recovery;
-use super::segment::{self, DIR, SEGMENT_HEADER, SegmentHeader};
+use super::segment::{self, DIR, RunMark, SEGMENT_HEADER, SegmentHeader};
 use crate::id::{Digest, Sequence, Step};
 use crate::storage::{Buffer, Storage};
 
@@ -55,6 +55,8 @@ pub struct Cursor {
     segments: u32,
     open: Option<Open>,
     next_segment: u32,
+    /// Where a segment ended that no commit sealed; only a fork may go on behind it.
+    unsealed: Option<(u32, usize)>,
     position: Position,
     tail: Tail,
     done: bool,
@@ -90,6 +92,7 @@ impl Cursor {
             segments,
             open: None,
             next_segment: 0,
+            unsealed: None,
             position,
             tail,
             done: false,
@@ -122,13 +125,14 @@ impl Cursor {
             segments,
             open: Some(Open { index: segment, bytes, at, sealed: commit.seals }),
             next_segment: segment + 1,
+            unsealed: None,
             position,
             tail,
             done: false,
         }))
     }
 
-    /// The run's id.
+    /// The id of the run that the next group belongs to: along the log of a fork, first that of its first ancestor.
     pub fn run(&self) -> Digest {
         self.run
     }
@@ -136,6 +140,11 @@ impl Cursor {
     /// Where the next group will be.
     pub fn position(&self) -> Position {
         self.position
+    }
+
+    /// How many segments there are.
+    pub(crate) fn segments(&self) -> u32 {
+        self.segments
     }
 
     /// How the log ends; known once `next_group` returned `None`.
@@ -167,25 +176,42 @@ impl Cursor {
         let header = match SegmentHeader::from_bytes(&bytes) {
             Ok(header) => header,
             Err(fault) => {
+                self.refuse_unsealed()?;
                 self.give_up(index, &bytes, 0, fault.into())?;
                 return Ok(false);
             }
         };
+        if header.forked_from.is_none() {
+            self.refuse_unsealed()?;
+        }
         if let Some(differs) = self.discontinuity(&header, index) {
             return Err(self.corrupt(index, 0, Fault::Continuity(differs)));
         }
+        self.unsealed = None;
+        self.run = header.run;
         self.next_segment = index + 1;
         self.tail = Tail { segment: Some(index), length: SEGMENT_HEADER as u64, sealed: false, torn: None };
         self.open = Some(Open { index, bytes, at: SEGMENT_HEADER, sealed: false });
         Ok(true)
     }
 
+    /// A segment that no commit sealed is whole only where a fork left it.
+    fn refuse_unsealed(&self) -> Result<(), LogError> {
+        let fault = |(index, at)| self.corrupt(index, at, Fault::Unsealed);
+        self.unsealed.map_or(Ok(()), |place| Err(fault(place)))
+    }
+
     fn discontinuity(&self, header: &SegmentHeader, index: u32) -> Option<&'static str> {
         let Position { step, sequence, chain } = self.position;
-        let SegmentHeader { index: its_index, run, first, step: its_step, chain: its_chain } = *header;
+        let SegmentHeader { index: its_index, run, first, step: its_step, chain: its_chain, forked_from } =
+            *header;
+        let same_line = match forked_from {
+            None => run == self.run,
+            Some(parent) => run != self.run && parent == RunMark::of(self.run),
+        };
         let parts = [
             (its_index == index, "index"),
-            (run == self.run, "run id"),
+            (same_line, "run id"),
             (first == sequence, "first sequence"),
             (its_step == step, "first step"),
             (its_chain == chain, "chain"),
@@ -199,9 +225,7 @@ impl Cursor {
         let (index, at, sealed) = (open.index, open.at, open.sealed);
         let last = index + 1 == self.segments;
         if at == open.bytes.len() {
-            if !sealed && !last {
-                return Err(self.corrupt(index, at, Fault::Unsealed));
-            }
+            self.unsealed = (!sealed && !last).then_some((index, at));
             self.open = None;
             return Ok(None);
         }
@@ -264,6 +288,24 @@ impl Iterator for Cursor {
             }
         }
     }
+}
+
+/// The header of a segment; `None` where it is not whole.
+pub(crate) fn segment_header(storage: &dyn Storage, index: u32) -> Result<Option<SegmentHeader>, LogError> {
+    Ok(SegmentHeader::from_bytes(&storage.read(&segment::name(index))?).ok())
+}
+
+/// The header and the first group of a segment, which is taken by itself; `None` where they are not whole.
+pub(crate) fn first_group(
+    storage: &dyn Storage,
+    index: u32,
+) -> Result<Option<(SegmentHeader, Group)>, LogError> {
+    let bytes = Arc::new(storage.read(&segment::name(index))?);
+    let Ok(header) = SegmentHeader::from_bytes(&bytes) else { return Ok(None) };
+    let SegmentHeader { run, first: sequence, step, chain, .. } = header;
+    let expected = Expected { run, step, sequence, chain, segment: index };
+    let group = group::read(&bytes, SEGMENT_HEADER, &expected).ok();
+    Ok(group.map(|(group, _)| (header, group)))
 }
 
 /// How many segments there are; they must be numbered without a gap.

@@ -51,7 +51,7 @@ impl Fault {
                 // Under a checksum that holds, these were written so.
                 FrameFault::Kind | FrameFault::Padding => false,
             },
-            Self::Segment(SegmentFault::Format(_) | SegmentFault::Reserved)
+            Self::Segment(SegmentFault::Format(_))
             | Self::Continuity(_)
             | Self::Foreign
             | Self::Order(_)

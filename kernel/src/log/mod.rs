@@ -11,14 +11,14 @@ mod recovery;
 mod segment;
 mod writer;
 
-pub(crate) use commit::genesis;
-pub use commit::{COMMIT_BODY, Commit};
+pub use commit::{COMMIT_BODY, Commit, genesis};
 pub use cursor::{Cursor, Position, Tail, Torn};
+pub(crate) use cursor::{first_group, segment_header};
 pub use error::{Fault, LogError};
 pub use frame::{ALIGNMENT, FRAME_HEADER, FrameFault, FrameHeader, FrameKind};
 pub use group::Group;
 pub(crate) use group::{Closing, GroupBuffer};
 pub(crate) use recovery::recover;
 pub(crate) use segment::name as segment_name;
-pub use segment::{FORMAT, MAGIC, SEGMENT_HEADER, SegmentFault, SegmentHeader};
-pub(crate) use writer::{Sealed, Writer};
+pub use segment::{FORMAT, MAGIC, RunMark, SEGMENT_HEADER, SegmentFault, SegmentHeader};
+pub use writer::{Sealed, Writer};

@@ -54,7 +54,8 @@ pub(super) fn verdict(evidence: Evidence) -> Verdict {
 }
 
 /// Whether a valid frame of a group after `step` lies at or behind byte `offset`. A segment with a bad header must hold no
-/// frame at all: its first group was written after the header was durable.
+/// frame at all, of whatever run (a fork's own first segment is of another than those before): its first group was written
+/// after the header was durable.
 pub(super) fn later_group_behind(
     bytes: &[u8],
     offset: usize,
@@ -69,7 +70,7 @@ pub(super) fn later_group_behind(
     (start..bytes.len())
         .step_by(ALIGNMENT)
         .filter_map(|at| frame::read(&bytes[at..]).ok())
-        .any(|frame| frame.header.lineage == lineage && later(frame.header.step))
+        .any(|frame| (in_header || frame.header.lineage == lineage) && later(frame.header.step))
 }
 
 /// Cuts off a torn tail, after noting it durably. Returns the note.

@@ -3,7 +3,7 @@
 //! ```text
 //!  0       8        12      16      48             56          64               96         124          128
 //!  +-------+--------+-------+-------+--------------+-----------+----------------+----------+------------+
-//!  | magic | format | index | run id| first sequence| first step| previous chain | reserved | header CRC |
+//!  | magic | format | index | run id| first sequence| first step| previous chain | fork of  | header CRC |
 //!  +-------+--------+-------+-------+--------------+-----------+----------------+----------+------------+
 //! ```
 
@@ -32,6 +32,27 @@ pub struct SegmentHeader {
     pub step: Step,
     /// Chain hash of the last commit before it.
     pub chain: Digest,
+    /// In the first segment of a fork: the run that the segments before it belong to. First step and chain say where in it.
+    pub forked_from: Option<RunMark>,
+}
+
+/// The first 28 bytes of a run's id; as many as a segment header has room for. The whole id is in the segment before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunMark([u8; 28]);
+
+impl RunMark {
+    /// The mark of a run.
+    #[must_use]
+    pub fn of(run: Digest) -> Self {
+        let [mark @ .., _, _, _, _] = run.0;
+        Self(mark)
+    }
+
+    /// The mark in a header; zero bytes are none.
+    fn read(bytes: &[u8; SEGMENT_HEADER]) -> Option<Self> {
+        let mark = bytes[96..124].first_chunk().copied().unwrap_or_default();
+        (mark != [0; 28]).then_some(Self(mark))
+    }
 }
 
 /// Why bytes are no segment header.
@@ -49,14 +70,11 @@ pub enum SegmentFault {
     /// Written by another version of the format.
     #[error("the log has format {0}, this program reads {FORMAT}")]
     Format(u32),
-    /// Reserved bytes are not zero.
-    #[error("reserved bytes of the segment header are not zero")]
-    Reserved,
 }
 
 impl SegmentHeader {
     pub(crate) fn to_bytes(self) -> [u8; SEGMENT_HEADER] {
-        let Self { index, run, first, step, chain } = self;
+        let Self { index, run, first, step, chain, forked_from } = self;
         let mut bytes = [0; SEGMENT_HEADER];
         bytes[0..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
@@ -65,7 +83,9 @@ impl SegmentHeader {
         bytes[48..56].copy_from_slice(&first.0.to_le_bytes());
         bytes[56..64].copy_from_slice(&step.0.to_le_bytes());
         bytes[64..96].copy_from_slice(&chain.0);
-        // Bytes 96..124 are zero until forks need them: parent run, step and chain.
+        if let Some(RunMark(mark)) = forked_from {
+            bytes[96..124].copy_from_slice(&mark);
+        }
         let crc = crc32fast::hash(&bytes[..124]);
         bytes[124..128].copy_from_slice(&crc.to_le_bytes());
         bytes
@@ -83,15 +103,13 @@ impl SegmentHeader {
             FORMAT => {}
             other => return Err(SegmentFault::Format(other)),
         }
-        if head[96..124].iter().any(|&byte| byte != 0) {
-            return Err(SegmentFault::Reserved);
-        }
         Ok(Self {
             index: u32_at(head, 12),
             run: digest_at(head, 16),
             first: Sequence(u64_at(head, 48)),
             step: Step(u64_at(head, 56)),
             chain: digest_at(head, 64),
+            forked_from: RunMark::read(head),
         })
     }
 }

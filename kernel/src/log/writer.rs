@@ -6,21 +6,23 @@ use super::commit::Commit;
 use super::cursor::{Position, Tail};
 use super::error::LogError;
 use super::group::{Closing, GroupBuffer};
-use super::segment::{self, DIR, SEGMENT_HEADER, SegmentHeader};
+use super::segment::{self, DIR, RunMark, SEGMENT_HEADER, SegmentHeader};
 use crate::draws::DrawCount;
 use crate::id::Digest;
 use crate::storage::{Storage, StorageFile};
 
 /// Whether a commit is the last of its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sealed {
+pub enum Sealed {
+    /// The next group opens a segment.
     Yes,
+    /// The next group follows it.
     No,
 }
 
 /// The end of a log, open for writing. There is one a run: the run's lock sees to that.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub struct Writer {
     storage: Arc<dyn Storage>,
     run: Digest,
     file: Option<Box<dyn StorageFile>>,
@@ -28,6 +30,8 @@ pub(crate) struct Writer {
     /// Bytes of the segment written last.
     length: u64,
     position: Position,
+    /// The run that the first segment to be written forks from.
+    forks_from: Option<RunMark>,
     buffer: GroupBuffer,
     poisoned: bool,
 }
@@ -35,7 +39,7 @@ pub(crate) struct Writer {
 impl Writer {
     /// Opens a log at its end, whose tail must not be torn (any more). What can be read is made durable first: a process that
     /// was killed may have written its last group without syncing it, and a later group must never outlive an earlier one.
-    pub(crate) fn open(
+    pub fn open(
         storage: Arc<dyn Storage>,
         run: Digest,
         position: Position,
@@ -51,12 +55,42 @@ impl Writer {
             }
         };
         let buffer = GroupBuffer::default();
-        let length = tail.length;
-        Ok(Self { storage, run, file, next_segment, length, position, buffer, poisoned: false })
+        Ok(Self {
+            storage,
+            run,
+            file,
+            next_segment,
+            length: tail.length,
+            position,
+            forks_from: None,
+            buffer,
+            poisoned: false,
+        })
+    }
+
+    /// Opens a log that goes on, in a segment of its own, from `position` in the log of `parent`, whose segments lie before it.
+    pub(crate) fn fork(
+        storage: Arc<dyn Storage>,
+        run: Digest,
+        parent: Digest,
+        position: Position,
+        next_segment: u32,
+    ) -> Self {
+        Self {
+            storage,
+            run,
+            file: None,
+            next_segment,
+            length: 0,
+            position,
+            forks_from: Some(RunMark::of(parent)),
+            buffer: GroupBuffer::default(),
+            poisoned: false,
+        }
     }
 
     /// Where the next group will be.
-    pub(crate) fn position(&self) -> Position {
+    pub fn position(&self) -> Position {
         self.position
     }
 
@@ -66,7 +100,7 @@ impl Writer {
     }
 
     /// Appends a group of (schema, body) and makes it durable.
-    pub(crate) fn commit<'a>(
+    pub fn commit<'a>(
         &mut self,
         events: impl Iterator<Item = (u16, &'a [u8])>,
         world: Digest,
@@ -117,7 +151,8 @@ impl Writer {
         self.next_segment = index.checked_add(1).ok_or(LogError::Full)?;
         self.storage.make_dir(DIR)?;
         let mut file = self.storage.create(&segment::name(index))?;
-        let header = SegmentHeader { index, run: self.run, first: sequence, step, chain };
+        let forked_from = self.forks_from.take();
+        let header = SegmentHeader { index, run: self.run, first: sequence, step, chain, forked_from };
         file.write_all(&header.to_bytes())?;
         file.sync()?;
         self.storage.sync_dir(DIR)?;

@@ -6,11 +6,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::event::{Event, RunStartedV1};
+use crate::event::Event;
 use crate::id::{Digest, Step};
 use crate::keyframe;
 use crate::log::{Commit, Cursor, Group};
-use crate::run::{self, RunError};
+use crate::run::{self, Lineage, RunError};
 use crate::storage::{Disk, Storage};
 use crate::world::{Token, World};
 
@@ -54,7 +54,7 @@ pub enum ReplayError {
 pub struct Replay {
     cursor: Cursor,
     world: World,
-    started: Option<RunStartedV1>,
+    lineage: Option<Lineage>,
     last: Option<Commit>,
     group: Option<Group>,
     keyframe: Option<Step>,
@@ -68,7 +68,7 @@ impl Replay {
 
     pub(crate) fn over(storage: Arc<dyn Storage>) -> Result<Self, ReplayError> {
         let cursor = Cursor::open(storage).map_err(RunError::from)?;
-        Ok(Self { cursor, world: World::new(), started: None, last: None, group: None, keyframe: None })
+        Ok(Self { cursor, world: World::new(), lineage: None, last: None, group: None, keyframe: None })
     }
 
     /// Opens a run directory and applies steps up to and with `step`, from the last sound keyframe before it on (from the
@@ -84,7 +84,7 @@ impl Replay {
             Some((world, cursor, commit)) => Self {
                 cursor,
                 world,
-                started: None,
+                lineage: None,
                 last: Some(commit),
                 group: None,
                 keyframe: Some(commit.step),
@@ -98,9 +98,9 @@ impl Replay {
     pub fn step(&mut self) -> Result<Option<Commit>, ReplayError> {
         let Some(group) = self.cursor.next_group().map_err(RunError::from)? else { return Ok(None) };
         let commit = *group.commit();
-        let started = apply_group(&mut self.world, &group)?;
-        if self.last.is_none() {
-            self.started = Some(started.ok_or(RunError::NotStarted)?);
+        self.apply(&group)?;
+        if self.last.is_none() && self.lineage.is_none() {
+            return Err(RunError::NotStarted.into());
         }
         let recomputed = self.world.digest();
         if recomputed != commit.world {
@@ -150,21 +150,27 @@ impl Replay {
         self.keyframe
     }
 
-    pub(crate) fn into_parts(self) -> (World, Cursor, Option<RunStartedV1>) {
-        (self.world, self.cursor, self.started)
+    /// The world, the cursor behind it, and the lineage; the last is known only where the replay began with the first step.
+    pub(crate) fn into_parts(self) -> (World, Cursor, Option<Lineage>) {
+        (self.world, self.cursor, self.lineage)
     }
-}
 
-/// Applies a recorded group; returns its `RunStarted`, if it begins with one.
-pub(crate) fn apply_group(world: &mut World, group: &Group) -> Result<Option<RunStartedV1>, RunError> {
-    let token = Token::new();
-    let mut started = None;
-    for event in run::events(group) {
-        let (_, event) = event?;
-        if let Event::RunStarted(event) = &event {
-            started = Some(event.clone());
+    /// Applies a recorded group, noting what it says of the run itself.
+    fn apply(&mut self, group: &Group) -> Result<(), RunError> {
+        let token = Token::new();
+        for event in run::events(group) {
+            let (_, event) = event?;
+            match &event {
+                Event::RunStarted(started) => self.lineage = Some(Lineage::new(started.clone())),
+                Event::RunForked(fork) => {
+                    if let Some(lineage) = &mut self.lineage {
+                        lineage.add(fork.clone());
+                    }
+                }
+                _ => {}
+            }
+            self.world.apply(event, &token);
         }
-        world.apply(event, &token);
+        Ok(())
     }
-    Ok(started)
 }

@@ -31,7 +31,7 @@ pub(crate) fn create(dir: &Path, scenario: &str, header: &RunHeader) -> Result<(
     made
 }
 
-fn staging(dir: &Path) -> Result<(PathBuf, PathBuf), RunError> {
+pub(crate) fn staging(dir: &Path) -> Result<(PathBuf, PathBuf), RunError> {
     let name = dir.file_name().ok_or_else(|| RunError::NotARun(dir.to_path_buf()))?;
     let parent = match dir.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
@@ -61,7 +61,7 @@ fn fill(staging: &Path, scenario: &str, header: &RunHeader) -> Result<(), RunErr
 }
 
 /// A rename replaces nothing but an empty directory that appeared in between.
-fn put(staging: &Path, dir: &Path, parent: &Path) -> Result<(), RunError> {
+pub(crate) fn put(staging: &Path, dir: &Path, parent: &Path) -> Result<(), RunError> {
     match fs::rename(staging, dir) {
         Ok(()) => sync_path(parent).map_err(RunError::io(parent)),
         Err(error) if fs::symlink_metadata(dir).is_ok() => {

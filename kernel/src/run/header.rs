@@ -1,11 +1,13 @@
 //! What a run is, as data: enough to name it and to know whether a scenario still matches it.
 
 use super::error::RunError;
-use crate::event::{Event, RunStartedV1};
+use super::lineage::{ForkPoint, Lineage};
+use crate::event::{Event, RunForkedV1, RunStartedV1};
 use crate::id::Digest;
 use crate::log::FORMAT;
 
 const RUN_DOMAIN: &str = "tadpole 2026 run id v1";
+const FORK_DOMAIN: &str = "tadpole 2026 run id of a fork v1";
 
 /// What the first event of a run says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -38,6 +40,28 @@ impl RunHeader {
         Event::RunStarted(RunStartedV1 { run: self.run(), scenario, arithmetic, seed, iterations })
     }
 
+    /// The id of the run that goes on from `point` under this scenario. Other than that of a run which has the scenario from
+    /// the start: their logs differ.
+    #[must_use]
+    pub fn forked(&self, point: &ForkPoint) -> Digest {
+        let ForkPoint { parent, step, chain } = point;
+        let mut hasher = blake3::Hasher::new_derive_key(FORK_DOMAIN);
+        hasher.update(&self.run().0);
+        hasher.update(&parent.0);
+        hasher.update(&step.0.to_le_bytes());
+        hasher.update(&chain.0);
+        Digest(*hasher.finalize().as_bytes())
+    }
+
+    /// The event with which that run begins.
+    #[must_use]
+    pub fn fork_event(&self, point: &ForkPoint) -> Event {
+        let &Self { scenario, arithmetic, seed: _, iterations } = self;
+        let &ForkPoint { parent, step, chain } = point;
+        let run = self.forked(point);
+        Event::RunForked(RunForkedV1 { run, scenario, arithmetic, iterations, parent, step, chain })
+    }
+
     /// The header that an event states.
     #[must_use]
     pub fn of(event: &RunStartedV1) -> Self {
@@ -45,10 +69,10 @@ impl RunHeader {
         Self { scenario, arithmetic, seed, iterations }
     }
 
-    /// Refuses a run that was started with something else.
-    pub(crate) fn check(&self, recorded: &RunStartedV1) -> Result<(), RunError> {
+    /// Refuses a run that was started (or, a fork, went on) with something else.
+    pub(crate) fn check(&self, lineage: &Lineage) -> Result<(), RunError> {
         let given = *self;
-        let was = Self::of(recorded);
+        let was = lineage.header();
         let changed = |field, recorded: String, given: String| {
             Err(RunError::ScenarioChanged { field, recorded, given })
         };
@@ -64,8 +88,9 @@ impl RunHeader {
         if was.scenario != given.scenario {
             return changed("scenario (digest)", was.scenario.to_string(), given.scenario.to_string());
         }
-        if recorded.run != given.run() {
-            return changed("run id", recorded.run.to_string(), given.run().to_string());
+        let run = lineage.point().map_or_else(|| given.run(), |point| given.forked(&point));
+        if lineage.run() != run {
+            return changed("run id", lineage.run().to_string(), run.to_string());
         }
         Ok(())
     }

@@ -6,6 +6,8 @@
 //! blobs/ab/cdef...    bulk data
 //! effects/ab/cdef...  answers from outside
 //! recovery.log        torn tails that were cut off; beside the chain
+//! keyframes/NNN.key   whole worlds, so that any step is near one; derived
+//! lineage/RUN.toml    scenarios of the runs that a fork descends from
 //! timing.jsonl        wall-clock facts; nothing hashes them
 //! LOCK                who writes
 //! ```
@@ -13,13 +15,15 @@
 mod create;
 mod error;
 mod header;
+mod lineage;
 mod lock;
 mod reader;
 mod timing;
 
-pub(crate) use create::create;
+pub(crate) use create::{create, put, staging};
 pub use error::RunError;
 pub use header::RunHeader;
+pub use lineage::{ForkPoint, Lineage};
 pub(crate) use lock::Lock;
 pub(crate) use reader::events;
 pub use reader::{RunReader, Totals};
@@ -28,3 +32,5 @@ pub(crate) use timing::TimingLog;
 
 /// The resolved scenario.
 pub(crate) const SCENARIO: &str = "scenario.toml";
+/// Where the scenarios of a fork's ancestors lie.
+pub(crate) const LINEAGE: &str = "lineage";

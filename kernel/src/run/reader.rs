@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::error::RunError;
 use super::timing::{self, Timing};
-use super::{RunHeader, SCENARIO};
+use super::{LINEAGE, Lineage, RunHeader, SCENARIO};
 use crate::blob::{BlobReader, BlobStore};
 use crate::draws::DrawCount;
-use crate::event::{Event, RunStartedV1};
+use crate::event::Event;
 use crate::id::{Digest, Sequence, Step};
 use crate::log::{Commit, Cursor, Group, LogError, Tail};
 use crate::storage::{Disk, Storage};
@@ -19,7 +19,7 @@ use crate::storage::{Disk, Storage};
 pub struct RunReader {
     dir: PathBuf,
     storage: Arc<dyn Storage>,
-    started: RunStartedV1,
+    lineage: Lineage,
 }
 
 /// A whole log in figures.
@@ -45,15 +45,16 @@ impl RunReader {
     }
 
     pub(crate) fn over(dir: &Path, storage: Arc<dyn Storage>) -> Result<Self, RunError> {
-        let first = match Cursor::open(Arc::clone(&storage)) {
-            Ok(mut cursor) => cursor.next_group()?,
+        let (first, segments) = match Cursor::open(Arc::clone(&storage)) {
+            Ok(mut cursor) => (cursor.next_group()?, cursor.segments()),
             Err(LogError::Empty) => return Err(RunError::NotARun(dir.to_path_buf())),
             Err(error) => return Err(error.into()),
         };
         let group = first.ok_or(LogError::Empty)?;
         match events(&group).next() {
             Some(Ok((_, Event::RunStarted(started)))) => {
-                Ok(Self { dir: dir.to_path_buf(), storage, started })
+                let lineage = Lineage::find(started, storage.as_ref(), segments)?;
+                Ok(Self { dir: dir.to_path_buf(), storage, lineage })
             }
             Some(Err(error)) => Err(error),
             _ => Err(RunError::NotStarted),
@@ -67,23 +68,32 @@ impl RunReader {
 
     /// The run's id.
     pub fn run(&self) -> Digest {
-        self.started.run
+        self.lineage.run()
     }
 
-    /// The event that started it.
-    pub fn started(&self) -> &RunStartedV1 {
-        &self.started
+    /// Where it comes from.
+    pub fn lineage(&self) -> &Lineage {
+        &self.lineage
     }
 
-    /// What it was started with.
+    /// What it was started with, or goes on with since it was forked.
     pub fn header(&self) -> RunHeader {
-        RunHeader::of(&self.started)
+        self.lineage.header()
     }
 
     /// The resolved scenario, as TOML.
     pub fn scenario(&self) -> Result<String, RunError> {
-        let io = || RunError::io(self.dir.join(SCENARIO));
-        let bytes = self.storage.read(SCENARIO).map_err(io())?;
+        self.text(SCENARIO)
+    }
+
+    /// The resolved scenario of a run that this one descends from.
+    pub fn scenario_of(&self, ancestor: Digest) -> Result<String, RunError> {
+        self.text(&format!("{LINEAGE}/{ancestor}.toml"))
+    }
+
+    fn text(&self, name: &str) -> Result<String, RunError> {
+        let io = || RunError::io(self.dir.join(name));
+        let bytes = self.storage.read(name).map_err(io())?;
         String::from_utf8(bytes.to_vec()).map_err(|error| io()(std::io::Error::other(error)))
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use crate::blob::retention::superseded;
+use crate::blob::retention::{dispensable, superseded};
 use crate::blob::{BlobError, BlobReader, BlobStore};
 use crate::decide::{self, Decision, Systems, Undecided};
 use crate::draws::{Stream, StreamKey};
@@ -17,7 +17,7 @@ use crate::effect::{Asking, EffectStore};
 use crate::event::{DecodeError, Event};
 use crate::id::{Digest, Sequence, Step};
 use crate::log::{Commit, Group, Tail};
-use crate::run::{RunError, RunHeader, RunReader};
+use crate::run::{ForkPoint, RunError, RunHeader, RunReader};
 use crate::world::{Token, World};
 
 use difference::Place;
@@ -25,6 +25,8 @@ pub use difference::{Difference, FieldDifference, field_differences};
 
 /// The system that step 0 is ascribed to.
 const CREATE: &str = "create";
+/// The one that the step is ascribed to with which a fork begins.
+const FORK: &str = "fork";
 
 /// What is verified, and how much of it.
 #[derive(Clone, Debug, Default)]
@@ -90,16 +92,38 @@ pub enum VerifyError {
     Blob(#[from] BlobError),
 }
 
-/// Verifies a run. `header` and `systems` are made from its scenario; `observe` sees each step when it is done.
+/// A scenario, as data and as what decides: in force from the start of a run or from a fork on.
+#[derive(Clone, Copy, Debug)]
+pub struct Era<'a> {
+    /// What identifies the scenario.
+    pub header: &'a RunHeader,
+    /// Its systems.
+    pub systems: &'a Systems,
+}
+
+/// Verifies a run that is no fork. `header` and `systems` are made from its scenario; `observe` sees each step when it is
+/// done.
 pub fn verify(
     dir: impl AsRef<Path>,
     header: &RunHeader,
     systems: &Systems,
     options: &VerifyOptions,
+    observe: impl FnMut(&Commit),
+) -> Result<Report, VerifyError> {
+    verify_lineage(dir, Era { header, systems }, &[], options, observe)
+}
+
+/// Verifies a run with everything it descends from: each stretch of its log is decided again under the scenario that was in
+/// force there. `first` is that of the first ancestor, `forks` those of the forks on the way, the run's own last.
+pub fn verify_lineage(
+    dir: impl AsRef<Path>,
+    first: Era<'_>,
+    forks: &[Era<'_>],
+    options: &VerifyOptions,
     mut observe: impl FnMut(&Commit),
 ) -> Result<Report, VerifyError> {
     let reader = RunReader::open(dir)?;
-    let mut verifier = Verifier::new(&reader, header, systems, options);
+    let mut verifier = Verifier::new(&reader, first, forks, options);
     let mut cursor = reader.groups()?;
     let (mut last, mut events) = (None, 0);
     while let Some(group) = cursor.next_group().map_err(RunError::from)? {
@@ -116,18 +140,21 @@ pub fn verify(
         executed: verifier.executed,
         out_of_reach: verifier.out_of_reach,
         differences: verifier.differences,
-        complete: systems.next(&verifier.world.view()).is_none(),
+        complete: verifier.era.systems.next(&verifier.world.view()).is_none(),
         last,
         tail: cursor.tail().clone(),
     })
 }
 
 struct Verifier<'a> {
-    header: &'a RunHeader,
-    systems: &'a Systems,
+    era: Era<'a>,
+    forks: std::slice::Iter<'a, Era<'a>>,
+    /// Where a fork would go on.
+    point: ForkPoint,
     options: &'a VerifyOptions,
     store: BlobStore,
     reader: BlobReader,
+    effects: EffectStore,
     world: World,
     /// Blobs that events name, with the step that named them first.
     named: BTreeMap<Digest, Step>,
@@ -137,18 +164,20 @@ struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    fn new(run: &RunReader, header: &'a RunHeader, systems: &'a Systems, options: &'a VerifyOptions) -> Self {
+    fn new(run: &RunReader, era: Era<'a>, forks: &'a [Era<'a>], options: &'a VerifyOptions) -> Self {
         let store = run.blob_store();
         let reader = BlobReader::new(store.clone());
         let effects = EffectStore::new(run.storage().clone(), Asking::Forbidden);
         let mut world = World::new();
-        decide::install(&mut world, systems, reader.clone(), effects);
+        decide::install(&mut world, era.systems, reader.clone(), effects.clone());
         Self {
-            header,
-            systems,
+            era,
+            forks: forks.iter(),
+            point: ForkPoint { parent: era.header.run(), step: Step(0), chain: Digest::default() },
             options,
             store,
             reader,
+            effects,
             world,
             named: BTreeMap::new(),
             executed: 0,
@@ -163,7 +192,10 @@ impl<'a> Verifier<'a> {
         for digest in recorded.iter().flatten().flat_map(Event::blobs) {
             self.named.entry(digest).or_insert(commit.step);
         }
-        let decided = self.decide_again(commit.step, recorded.iter().any(Result::is_err));
+        let decided = match recorded.first() {
+            Some(Ok(Event::RunForked(_))) => self.fork_again(commit.step),
+            _ => self.decide_again(commit.step, recorded.iter().any(Result::is_err)),
+        };
         if let Some((system, decision)) = &decided {
             self.executed += 1;
             self.compare(system, group, &recorded, decision);
@@ -187,22 +219,37 @@ impl<'a> Verifier<'a> {
         if ends {
             self.reader.lift(superseded(&self.world.view()).into_iter());
         }
+        (self.point.step, self.point.chain) = (commit.step, commit.chain);
         Ok(())
+    }
+
+    /// From here on the scenario of the next fork is in force.
+    fn fork_again(&mut self, step: Step) -> Option<(&'static str, Decision)> {
+        let Some(&era) = self.forks.next() else {
+            let reason = "the log goes on as a fork, whose scenario was not given".to_owned();
+            self.differences.push(Difference::Undecided { step, reason });
+            return None;
+        };
+        self.era = era;
+        decide::install(&mut self.world, era.systems, self.reader.clone(), self.effects.clone());
+        let events = vec![era.header.fork_event(&self.point)];
+        self.point.parent = era.header.forked(&self.point);
+        Some((FORK, Decision { events, ..Decision::default() }))
     }
 
     /// Makes the decision of a step again, unless it is trusted and every event of it can be read.
     fn decide_again(&mut self, step: Step, unreadable: bool) -> Option<(&'static str, Decision)> {
         if step == Step(0) {
-            let events = vec![self.header.event()];
+            let events = vec![self.era.header.event()];
             return Some((CREATE, Decision { events, ..Decision::default() }));
         }
-        let next = self.systems.next(&self.world.view());
+        let next = self.era.systems.next(&self.world.view());
         let trusted = next.is_some_and(|name| self.options.trusted.contains(&name))
             || self.options.sample.is_some_and(|sample| !sample.takes(step));
         if trusted && !unreadable {
             return None;
         }
-        match decide::decide(&mut self.world, self.systems) {
+        match decide::decide(&mut self.world, self.era.systems) {
             Ok(Some(decided)) => return Some(decided),
             Ok(None) => self.differences.push(Difference::Over { step }),
             Err(error) if self.lacks_dropped_blob(&error) => self.out_of_reach.push(step),
@@ -287,9 +334,9 @@ impl<'a> Verifier<'a> {
         false
     }
 
-    /// Every blob that is named, and was not superseded, is there and is what its name says.
+    /// Every blob that is named, and is still needed, is there and is what its name says.
     fn blobs(&mut self) -> Result<(), VerifyError> {
-        let dropped = superseded(&self.world.view());
+        let dropped = dispensable(&self.world.view());
         for (&digest, &step) in &self.named {
             match self.store.read(digest) {
                 Ok(_) => {}

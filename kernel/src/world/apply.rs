@@ -14,7 +14,7 @@ use super::{Funnel, World};
 use crate::event::{
     BatchClosedV1, CandidateCalibratedV1, CandidateGeneratedV1, CandidateRejectedV1, CandidateValidatedV1,
     EvaluationFinishedV1, Event, IterationFinishedV1, IterationStartedV1, PolicyPublishedV1, Purpose,
-    RunStartedV1, TaskAdmittedV1, TaskHeldOutV1, TrajectoryFinishedV1, UpdateAppliedV1,
+    RunForkedV1, RunStartedV1, TaskAdmittedV1, TaskHeldOutV1, TrajectoryFinishedV1, UpdateAppliedV1,
 };
 use crate::id::{Digest, Iteration, StableId, Version};
 
@@ -38,6 +38,7 @@ pub(super) fn apply(world: &mut World, event: Event) {
         Event::EffectRecorded(_) => {}
         Event::IterationFinished(event) => iteration_finished(world, &event),
         Event::RunFinished(_) => progress(world, |run| run.phase = Phase::Finished),
+        Event::RunForked(event) => run_forked(world, &event),
     }
 }
 
@@ -65,6 +66,14 @@ fn run_started(world: &mut World, event: &RunStartedV1) {
         progress.seed = seed;
         progress.iterations = iterations;
         progress.phase = Phase::Opening;
+    });
+}
+
+fn run_forked(world: &mut World, event: &RunForkedV1) {
+    let &RunForkedV1 { run, scenario: _, arithmetic: _, iterations, parent: _, step: _, chain: _ } = event;
+    progress(world, |progress| {
+        progress.run = run;
+        progress.iterations = iterations;
     });
 }
 

@@ -1,6 +1,6 @@
 //! Rebuilding a world from its own components, and comparing worlds: how tests show that nothing but components counts.
 
-use bevy_ecs::prelude::Component;
+use bevy_ecs::prelude::{Component, EntityRef};
 use serde_json::Value;
 
 use super::index::{Identity, Index};
@@ -70,22 +70,32 @@ impl World {
 
     /// The first difference to `other`, in registry order and ascending by id.
     pub fn difference(&self, other: &Self) -> Option<WorldDifference> {
+        self.differences(other).next()
+    }
+
+    /// All components that differ from those of `other`, in registry order and ascending by id.
+    pub fn differences<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = WorldDifference> + use<'a> {
         let mut ids: Vec<StableId> = self.entities().chain(other.entities()).map(|(id, _)| id).collect();
         ids.sort_unstable();
         ids.dedup();
-        for registration in &REGISTRY {
-            for &id in &ids {
-                let value = |world: &Self| {
-                    let entity = world.ecs.resource::<Index>().get(id)?;
-                    (registration.json)(world.ecs.get_entity(entity).ok()?)
-                };
-                let (left, right) = (value(self), value(other));
-                if left != right {
-                    return Some(WorldDifference { component: registration.name, id, left, right });
-                }
+        let places = (0..COMPONENTS).flat_map(move |slot| ids.clone().into_iter().map(move |id| (slot, id)));
+        places.filter_map(move |(slot, id)| {
+            let (left, right) = (self.entity(id), other.entity(id));
+            let bytes = |entity: Option<EntityRef<'_>>| {
+                let mut bytes = Vec::new();
+                entity.is_some_and(|entity| (REGISTRY[slot].canonical)(entity, &mut bytes)).then_some(bytes)
+            };
+            if bytes(left) == bytes(right) {
+                return None;
             }
-        }
-        None
+            let json = |entity: Option<EntityRef<'_>>| (REGISTRY[slot].json)(entity?);
+            let (left, right) = (json(left), json(right));
+            Some(WorldDifference { component: REGISTRY[slot].name, id, left, right })
+        })
+    }
+
+    fn entity(&self, id: StableId) -> Option<EntityRef<'_>> {
+        self.ecs.get_entity(self.ecs.resource::<Index>().get(id)?).ok()
     }
 }
 

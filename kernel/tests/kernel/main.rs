@@ -9,6 +9,7 @@
 mod crash;
 mod damage;
 mod effects;
+mod forks;
 mod golden;
 mod keyframes;
 mod lifecycle;

@@ -1,7 +1,7 @@
 //! One event of every kind, with every field away from its default.
 
 use tadpole_kernel::event::*;
-use tadpole_kernel::id::{Digest, Iteration, Member, StableId, Version, Visit};
+use tadpole_kernel::id::{Digest, Iteration, Member, StableId, Step, Version, Visit};
 
 fn digest(byte: u8) -> Digest {
     Digest([byte; 32])
@@ -128,5 +128,14 @@ pub(crate) fn all() -> Vec<Event> {
         Event::EffectRecorded(EffectRecordedV1 { kind: "watchdog".to_owned(), request: digest(11), answer: digest(12) }),
         Event::IterationFinished(IterationFinishedV1 { iteration }),
         Event::RunFinished(RunFinishedV1 { policy: StableId(60) }),
+        Event::RunForked(RunForkedV1 {
+            run: digest(13),
+            scenario: digest(14),
+            arithmetic: 1,
+            iterations: 6,
+            parent: digest(15),
+            step: Step(99),
+            chain: digest(16),
+        }),
     ]
 }

@@ -126,7 +126,9 @@ fn lie(event: &mut Event) {
         Event::EffectRecorded(it) => it.kind.push('!'),
         Event::IterationFinished(it) => it.iteration = it.iteration.next(),
         Event::RunFinished(it) => it.policy = it.policy.next(),
-        Event::RunStarted(_) | Event::UpdateRefused(_) => panic!("not in the steps forged"),
+        Event::RunStarted(_) | Event::RunForked(_) | Event::UpdateRefused(_) => {
+            panic!("not in the steps forged")
+        }
     }
 }
 

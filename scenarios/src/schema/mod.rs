@@ -12,6 +12,7 @@
 //! ```
 
 mod admission;
+mod change;
 mod check;
 mod consistency;
 mod document;
@@ -27,6 +28,7 @@ mod value;
 mod tests;
 
 pub use admission::{Admission, Distance, LastAdmission};
+pub use change::{Change, Changeable, changes};
 pub use document::Override;
 pub use error::{Complaint, Location, ScenarioError};
 pub use pretrain::{Demonstrations, Optimiser, PretrainScenario, Stage, TokenizerText};

@@ -7,8 +7,9 @@ use tadpole_tests::bits::Bits;
 use tadpole_tests::nano::{nano, run};
 
 /// What no run of nano shows, and why.
-const ABSENT: [(&str, &str); 2] = [
+const ABSENT: [(&str, &str); 3] = [
     ("UpdateRefused", "it ends a run with a failure; `verify` has a run of its own that is refused"),
+    ("RunForked", "it is no fork; `forks` makes some"),
     (
         "EffectRecorded",
         "nano asks nobody outside: its generator is the embedded world, and no watchdog fires",

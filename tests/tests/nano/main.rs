@@ -4,6 +4,7 @@
 mod curriculum;
 mod events;
 mod filling;
+mod forks;
 mod held_out;
 mod lag;
 mod log_probs;

@@ -1,7 +1,9 @@
 //! The commands, one a file: each turns arguments into a request, asks the engine, and renders the answer.
 
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod eval;
+pub(crate) mod fork;
 pub(crate) mod pretrain;
 pub(crate) mod replay;
 pub(crate) mod resume;
@@ -24,6 +26,8 @@ pub(crate) fn dispatch(command: Command, engine: &dyn Engine, out: &mut dyn Writ
         Command::Resume(options) => resume::run(&options, engine, out),
         Command::Replay(options) => replay::run(&options, engine, out),
         Command::Verify(options) => verify::run(&options, engine, out),
+        Command::Diff(options) => diff::run(&options, engine, out),
+        Command::Fork(options) => fork::run(&options, engine, out),
         Command::Show(options) => show::run(&options, engine, out),
         Command::Eval(options) => eval::run(&options, engine, out),
         Command::Pretrain(options) => pretrain::run(&options, engine, out),

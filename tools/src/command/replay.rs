@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::engine::{Engine, ReplayReport};
 use crate::failure::Failure;
-use crate::scenario;
+use crate::{scenario, text};
 
 /// Arguments of `tadpole replay`.
 #[derive(Args, Debug)]
@@ -17,6 +17,9 @@ pub(crate) struct Options {
     /// The step to stop after, from 0; without it, the last.
     #[arg(long, value_name = "STEP")]
     to: Option<u64>,
+    /// Make the keyframes that the run lacks, so that any step of it can be reached fast, instead of printing a world.
+    #[arg(long, conflicts_with_all = ["to", "json"])]
+    keyframes: bool,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -26,6 +29,13 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Result<(), Failure> {
     scenario::existing_run(&options.run)?;
     let progress = super::run::progress();
+    if options.keyframes {
+        let count = engine.keyframes(&options.run, &progress)?;
+        drop(progress);
+        let directory = options.run.join("keyframes");
+        writeln!(out, "{} in {}", text::counted(count, "keyframe"), directory.display())?;
+        return Ok(());
+    }
     let report = engine.replay(&options.run, options.to, &progress)?;
     drop(progress);
     if options.json {
@@ -54,6 +64,8 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&printed).unwrap();
         assert_eq!(value["step"], 12);
         assert_eq!(value["world"], "3d".repeat(32));
+        let printed = tadpole("replay {} --keyframes", &run, &engine).unwrap();
+        assert!(printed.starts_with("11 keyframes in "), "{printed}");
         let printed = tadpole("replay {}", &run, &engine).unwrap();
         assert!(printed.contains("step 411 of 411"), "{printed}");
     }

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
+use tadpole_kernel::diff::Comparison;
 use tadpole_kernel::verify::FieldDifference;
-use tadpole_scenarios::schema::{HeldOutSet, PretrainScenario, Scenario};
+use tadpole_scenarios::schema::{HeldOutSet, Override, PretrainScenario, Scenario};
 use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 
 use crate::failure::Failure;
@@ -31,6 +32,12 @@ pub(crate) trait Engine {
     ) -> Result<RunSummary, Failure>;
     /// Folds the log up to step `to`, or to its end.
     fn replay(&self, run: &Path, to: Option<u64>, observer: &dyn Observer) -> Result<ReplayReport, Failure>;
+    /// Makes the keyframes that a run lacks; says how many it has then.
+    fn keyframes(&self, run: &Path, observer: &dyn Observer) -> Result<u64, Failure>;
+    /// Makes a run that goes on from a step of another.
+    fn fork(&self, request: &ForkRequest) -> Result<ForkReport, Failure>;
+    /// Compares two runs.
+    fn diff(&self, left: &Path, right: &Path) -> Result<DiffReport, Failure>;
     /// Decides everything again and compares.
     fn verify(&self, request: &VerifyRequest, observer: &dyn Observer) -> Result<VerifyReport, Failure>;
     /// What is known of a run, finished or not.
@@ -64,6 +71,60 @@ pub(crate) struct RunRequest {
     pub(crate) base: Option<PathBuf>,
     /// The run's directory, which does not exist.
     pub(crate) directory: PathBuf,
+}
+
+/// A run to fork.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ForkRequest {
+    /// The parent's directory.
+    pub(crate) run: PathBuf,
+    /// The last step that both share.
+    pub(crate) at: u64,
+    /// What changes from there on.
+    pub(crate) set: Vec<Override>,
+    /// The child's directory, which does not exist.
+    pub(crate) directory: PathBuf,
+}
+
+/// A fork that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct ForkReport {
+    /// The child's id.
+    pub(crate) run_id: String,
+    /// The parent's.
+    pub(crate) parent: String,
+    /// The last step that both share.
+    pub(crate) step: u64,
+    /// Chain digest at that step.
+    pub(crate) chain: String,
+    /// The keys of the scenario that change.
+    pub(crate) changes: Vec<Changed>,
+    /// Files shared with the parent.
+    pub(crate) linked: u64,
+    /// Files copied from it.
+    pub(crate) copied: u64,
+}
+
+/// A key of the scenario that changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Changed {
+    /// The key.
+    pub(crate) key: String,
+    /// The parent's value; none where it has no such key.
+    pub(crate) was: Option<String>,
+    /// The child's.
+    pub(crate) becomes: Option<String>,
+}
+
+/// Two runs, compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DiffReport {
+    /// Where they part.
+    pub(crate) comparison: Comparison,
+    /// The one in figures.
+    pub(crate) left: RunSummary,
+    /// The other.
+    pub(crate) right: RunSummary,
 }
 
 /// What to verify.

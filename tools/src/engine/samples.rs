@@ -6,16 +6,21 @@ use std::path::Path;
 
 use serde_json::json;
 
+use tadpole_kernel::diff::{
+    Ancestor, Comparison, Divergence, EventDifference, Field, Side, StepSide, WorldField,
+};
+use tadpole_kernel::draws::DrawCount;
 use tadpole_kernel::event::Direction;
-use tadpole_kernel::id::{Iteration, StableId};
+use tadpole_kernel::id::{Digest, Iteration, Sequence, StableId, Step};
 use tadpole_systems::analysis::{
     EvaluationSummary, IterationSummary, Recalibrated, Recalibration, RunSummary, Shift,
 };
 use tadpole_systems::evaluation::statistics::Mean;
 
 use super::{
-    Difference, Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest,
-    ReplayReport, RunRequest, Shown, State, Subject, VerifyReport, VerifyRequest,
+    Changed, DiffReport, Difference, Engine, EvalRequest, Finding, ForkReport, ForkRequest, PretrainReport,
+    PretrainRequest, RecalibrateRequest, ReplayReport, RunRequest, Shown, State, Subject, VerifyReport,
+    VerifyRequest,
 };
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};
@@ -92,6 +97,47 @@ pub(crate) fn evaluations() -> Vec<EvaluationSummary> {
     ]
 }
 
+/// A run and a fork of it that parts from it.
+pub(crate) fn comparison() -> Comparison {
+    let digest = |byte: u8| Digest([byte; 32]);
+    let side = |run, ancestors, steps| Side { run, ancestors, steps, decisions: 104, chain: run };
+    let step = |step, values| StepSide {
+        step: Step(step),
+        iteration: Iteration(3),
+        events: 2,
+        draws: DrawCount { streams: 1, values },
+    };
+    let field = |path: &str, left, right| Field { path: path.into(), left: Some(left), right: Some(right) };
+    let event = |index, left, right, fields| EventDifference { index, left, right, fields, more: 0 };
+    let (admitted, rejected) = ("TaskAdmitted", "CandidateRejected");
+    Comparison {
+        left: side(digest(0x1f), Vec::new(), 105),
+        right: side(digest(0x6a), vec![Ancestor { run: digest(0x1f), step: Step(57) }], 106),
+        same_steps: 58,
+        same_decisions: 70,
+        divergence: Some(Divergence {
+            left: Some(step(71, 12)),
+            right: Some(step(72, 14)),
+            events: vec![
+                event(0, Some((Sequence(300), admitted)), Some((Sequence(301), rejected)), Vec::new()),
+                event(
+                    1,
+                    Some((Sequence(301), admitted)),
+                    Some((Sequence(302), admitted)),
+                    vec![field("passed", json!(1), json!(2))],
+                ),
+            ],
+            more_events: 1,
+            world: vec![WorldField {
+                component: "Progress",
+                id: StableId(0),
+                field: field("batch[0]", json!(91), json!("x".repeat(200))),
+            }],
+            more_world: 3,
+        }),
+    }
+}
+
 /// What became of its tasks when they were measured again.
 pub(crate) fn recalibration() -> Recalibration {
     let mean = |count, mean: f64| Mean { count, mean, low: mean - 0.05, high: mean + 0.05 };
@@ -164,6 +210,32 @@ impl Engine for Sample {
             world: "3d".repeat(32),
             entities: BTreeMap::from([("Candidate".into(), 12), ("Policy".into(), 3)]),
         })
+    }
+
+    fn keyframes(&self, _: &Path, _: &dyn Observer) -> Result<u64, Failure> {
+        Ok(11)
+    }
+
+    fn fork(&self, request: &ForkRequest) -> Result<ForkReport, Failure> {
+        let set: Vec<_> = request.set.iter().map(|it| format!("{}={}", it.key, it.value)).collect();
+        self.ask((&request.run, request.at, &set));
+        Ok(ForkReport {
+            run_id: "6a".repeat(32),
+            parent: "1f".repeat(32),
+            step: request.at,
+            chain: "2e".repeat(32),
+            changes: vec![Changed {
+                key: "curriculum.admission".into(),
+                was: Some("\"p = 0.5\"".into()),
+                becomes: Some("\"0 < p < 1\"".into()),
+            }],
+            linked: 31,
+            copied: 2,
+        })
+    }
+
+    fn diff(&self, _: &Path, _: &Path) -> Result<DiffReport, Failure> {
+        Ok(DiffReport { comparison: comparison(), left: run(), right: run() })
     }
 
     fn verify(&self, request: &VerifyRequest, _: &dyn Observer) -> Result<VerifyReport, Failure> {

@@ -5,7 +5,7 @@ use tadpole_systems::analysis::IterationSummary;
 use super::{Align, layout, shown};
 use crate::text;
 
-const COLUMNS: &[(&str, Align)] = &[
+pub(super) const COLUMNS: &[(&str, Align)] = &[
     ("iteration", Align::Right),
     ("candidates", Align::Right),
     ("admitted", Align::Right),
@@ -22,13 +22,18 @@ const COLUMNS: &[(&str, Align)] = &[
 
 /// The table of iterations.
 pub(crate) fn iterations(summaries: &[IterationSummary]) -> String {
+    layout(COLUMNS, &rows(summaries))
+}
+
+/// Its rows.
+pub(super) fn rows(summaries: &[IterationSummary]) -> Vec<Vec<String>> {
     let mut before = None;
     let mut rows = Vec::new();
     for summary in summaries {
         rows.push(row(summary, before));
         before = summary.solve_rate.or(before);
     }
-    layout(COLUMNS, &rows)
+    rows
 }
 
 fn row(summary: &IterationSummary, before: Option<f64>) -> Vec<String> {

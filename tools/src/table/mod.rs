@@ -1,9 +1,11 @@
 //! Tables of figures.
 
+mod beside;
 mod evaluations;
 mod iterations;
 mod recalibration;
 
+pub(crate) use beside::beside;
 pub(crate) use evaluations::evaluations;
 pub(crate) use iterations::iterations;
 pub(crate) use recalibration::recalibration;

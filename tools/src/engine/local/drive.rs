@@ -78,7 +78,7 @@ fn began_with(view: &WorldView<'_>, base: Digest) -> Result<(), Failure> {
 fn started(kernel: &Kernel, scenario: &Scenario, directory: &Path) -> Notice {
     Notice::Started {
         title: existing::title(scenario),
-        run_id: kernel.header().run().to_hex(),
+        run_id: kernel.lineage().run().to_hex(),
         directory: directory.display().to_string(),
         iterations: scenario.iterations,
     }

@@ -30,6 +30,19 @@ impl<'a> Existing<'a> {
         Ok(Self { directory, reader, scenario })
     }
 
+    /// The scenarios of the runs that it descends from, the first one first.
+    pub(super) fn past(&self) -> Result<Vec<Scenario>, Failure> {
+        let past = self.reader.lineage().ancestors().map(|ancestor| {
+            let text =
+                self.reader.scenario_of(ancestor).map_err(|error| failures::run(self.directory, &error))?;
+            let name = self.directory.join(format!("lineage/{ancestor}.toml")).display().to_string();
+            let mut scenario = Scenario::parse(&text, &name)?;
+            scenario.exec = self.scenario.exec.clone();
+            Ok(scenario)
+        });
+        past.collect()
+    }
+
     /// Its systems. Where its policy is a file, the path is relative to the current directory.
     pub(super) fn assembled(&self) -> Result<Assembly, Failure> {
         execution::assembled(&self.scenario, Path::new("."))

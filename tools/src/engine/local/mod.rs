@@ -1,11 +1,13 @@
 //! The engine that does the work itself: in this process and in the sandbox workers that it starts.
 
+mod diff;
 mod doctor;
 mod drive;
 mod eval;
 mod execution;
 mod existing;
 mod failures;
+mod fork;
 mod pretrain;
 mod replay;
 mod show;
@@ -20,8 +22,8 @@ use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 use tadpole_systems::sandbox::worker;
 
 use super::{
-    Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest, ReplayReport,
-    RunRequest, Shown, Subject, VerifyReport, VerifyRequest,
+    DiffReport, Engine, EvalRequest, Finding, ForkReport, ForkRequest, PretrainReport, PretrainRequest,
+    RecalibrateRequest, ReplayReport, RunRequest, Shown, Subject, VerifyReport, VerifyRequest,
 };
 use crate::failure::Failure;
 use crate::progress::Observer;
@@ -45,6 +47,18 @@ impl Engine for Local {
 
     fn replay(&self, run: &Path, to: Option<u64>, observer: &dyn Observer) -> Result<ReplayReport, Failure> {
         replay::replay(run, to, observer)
+    }
+
+    fn keyframes(&self, run: &Path, observer: &dyn Observer) -> Result<u64, Failure> {
+        replay::keyframes(run, observer)
+    }
+
+    fn fork(&self, request: &ForkRequest) -> Result<ForkReport, Failure> {
+        fork::fork(request)
+    }
+
+    fn diff(&self, left: &Path, right: &Path) -> Result<DiffReport, Failure> {
+        diff::diff(left, right)
     }
 
     fn verify(&self, request: &VerifyRequest, observer: &dyn Observer) -> Result<VerifyReport, Failure> {

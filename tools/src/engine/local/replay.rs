@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use tadpole_kernel::id::Step;
+use tadpole_kernel::keyframe::{self, Spacing};
 use tadpole_kernel::replay::Replay;
 use tadpole_kernel::run::RunReader;
 
@@ -46,6 +47,17 @@ pub(super) fn replay(
         world: commit.world.to_hex(),
         entities: entities(&replay.world().to_json()),
     })
+}
+
+/// Makes the keyframes that a run lacks; says how many it has then.
+pub(super) fn keyframes(directory: &Path, observer: &dyn Observer) -> Result<u64, Failure> {
+    let reader = RunReader::open(directory).map_err(|error| failures::run(directory, &error))?;
+    let totals = reader.totals().map_err(|error| failures::run(directory, &error))?;
+    let made = keyframe::build(directory, Spacing::default(), |commit| {
+        let (done, total) = (commit.step.0 + 1, totals.steps);
+        observer.notice(&Notice::Advanced { work: "replayed", done, total, detail: String::new() });
+    });
+    made.map_err(|error| failures::replay(directory, &error))
 }
 
 /// How many there are of each component.

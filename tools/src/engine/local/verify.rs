@@ -1,12 +1,13 @@
 //! Decides everything again.
 
-use tadpole_kernel::verify::{self, FieldDifference, Report, Sample, VerifyOptions};
-use tadpole_systems::assembly;
+use std::path::Path;
+
+use tadpole_kernel::verify::{self, Era, FieldDifference, Report, Sample, VerifyOptions};
 use tadpole_systems::phase::name;
 
 use super::existing::Existing;
-use super::failures;
 use super::watch::Watch;
+use super::{execution, failures};
 use crate::engine::{Difference, VerifyReport, VerifyRequest};
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};
@@ -21,9 +22,18 @@ pub(super) fn verify(request: &VerifyRequest, observer: &dyn Observer) -> Result
         sample: (*sample < 1.0).then_some(Sample { share: *sample, seed: run.scenario.seed }),
         trusted: if *skip_updates { vec![name::UPDATE, name::PUBLISH] } else { Vec::new() },
     };
-    let header = assembly::header(&run.scenario);
+    let past = run
+        .past()?
+        .iter()
+        .map(|scenario| execution::assembled(scenario, Path::new(".")))
+        .collect::<Result<Vec<_>, _>>()?;
+    let eras: Vec<Era<'_>> = past
+        .iter()
+        .chain([&assembly])
+        .map(|assembly| Era { header: &assembly.header, systems: &assembly.systems })
+        .collect();
     let report = Watch::over(&assembly.meter, observer, |watch| {
-        verify::verify(directory, &header, &assembly.systems, &options, |commit| {
+        verify::verify_lineage(directory, eras[0], &eras[1..], &options, |commit| {
             watch.tell();
             let (done, total) = (commit.step.0 + 1, totals.steps);
             observer.notice(&Notice::Advanced { work: "verified", done, total, detail: String::new() });

@@ -78,6 +78,7 @@ fn about(event: &Event) -> String {
         Event::EffectRecorded(it) => format!("{}: request {}, answer {}", it.kind, it.request, it.answer),
         Event::IterationFinished(it) => format!("iteration {}", it.iteration),
         Event::RunFinished(it) => format!("policy {}", it.policy),
+        Event::RunForked(it) => format!("run {}, from step {} of {}", it.run, it.step, it.parent),
     }
 }
 
