@@ -4,6 +4,7 @@
 mod curriculum;
 mod difference;
 mod remeasure;
+pub mod shadow;
 mod summary;
 mod task;
 mod trajectory;
