@@ -6,7 +6,9 @@ pub(crate) mod pretrain;
 pub(crate) mod replay;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod shadow;
 pub(crate) mod show;
+pub(crate) mod step;
 pub(crate) mod verify;
 
 use std::io::Write;
@@ -24,7 +26,9 @@ pub(crate) fn dispatch(command: Command, engine: &dyn Engine, out: &mut dyn Writ
         Command::Resume(options) => resume::run(&options, engine, out),
         Command::Replay(options) => replay::run(&options, engine, out),
         Command::Verify(options) => verify::run(&options, engine, out),
+        Command::Shadow(options) => shadow::run(&options, engine, out),
         Command::Show(options) => show::run(&options, engine, out),
+        Command::Step(options) => step::run(&options, engine),
         Command::Eval(options) => eval::run(&options, engine, out),
         Command::Pretrain(options) => pretrain::run(&options, engine, out),
         Command::Doctor(options) => doctor::run(&options, engine, out),

@@ -3,10 +3,12 @@
 mod evaluations;
 mod iterations;
 mod recalibration;
+mod shadow;
 
 pub(crate) use evaluations::evaluations;
 pub(crate) use iterations::iterations;
 pub(crate) use recalibration::recalibration;
+pub(crate) use shadow::shadow;
 
 /// How a column is aligned.
 #[derive(Clone, Copy, PartialEq, Eq)]
