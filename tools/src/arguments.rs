@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use tadpole_scenarios::schema::Override;
 
-use crate::command::{diff, doctor, eval, fork, pretrain, replay, resume, run, show, verify};
+use crate::command::{diff, doctor, eval, fork, pretrain, replay, resume, run, shadow, show, step, verify};
 
 /// Self-play that can be replayed, verified and compared bit for bit.
 ///
@@ -38,6 +38,10 @@ pub(crate) enum Command {
     Fork(fork::Options),
     /// Show a run, or one thing in it.
     Show(show::Options),
+    /// Decide a run's recorded calibrations again under other admission rules, with no rollout.
+    Shadow(shadow::Options),
+    /// Step through a run on the terminal; `show` prints the same without one.
+    Step(step::Options),
     /// Measure a policy of a run on a held-out set; writes nothing.
     Eval(eval::Options),
     /// Make the base policy and its tokenizer.
@@ -114,10 +118,15 @@ mod tests {
             "show runs/frognano-1 step 3",
             "show runs/frognano-1 event 12",
             "show runs/frognano-1 task 12 --json",
-            "show runs/frognano-1 trajectory 99",
+            "show runs/frognano-1 world",
+            "show runs/frognano-1 world 12 --json",
+            "show runs/frognano-1 policy 25",
+            "show runs/frognano-1 trajectory 99 --tokens",
+            "step runs/frognano-1",
             "show runs/frognano-1 update 1 3 --tokens",
             "show runs/frognano-1 curriculum",
             "show runs/frognano-1 evaluations",
+            "shadow runs/frognano-1 --admission 3/8..5/8 --admission p=0.5 --json",
             "eval runs/frognano-1 --iteration 0 --tasks 100 --samples 8 --greedy",
             "eval runs/frognano-1 --set final --samples 32 --temperature 1",
             "eval runs/frognano-1 --admitted --iteration 2 --refined",
@@ -144,6 +153,8 @@ mod tests {
             ("fork r --at 1", "--out"),
             ("diff r", "RIGHT"),
             ("show r update 1", "UPDATE"),
+            ("shadow r", "--admission"),
+            ("shadow r --admission half", "half"),
             ("eval r --set a --tasks 3", "--tasks"),
             ("eval r --refined", "--admitted"),
             ("eval r --temperature nan", "nan"),

@@ -11,6 +11,7 @@ mod engine;
 mod failure;
 mod progress;
 mod scenario;
+mod stepper;
 mod table;
 mod text;
 

@@ -23,3 +23,14 @@ fn what_is_not_understood_is_a_usage_error() {
         assert_eq!(code(words), Some(2), "{words:?}");
     }
 }
+
+#[test]
+fn stepping_without_a_terminal_is_refused_and_points_to_show() {
+    let run = tempfile::tempdir().unwrap();
+    std::fs::create_dir(run.path().join("log")).unwrap();
+    std::fs::write(run.path().join("scenario.toml"), "").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_tadpole")).arg("step").arg(run.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("needs a terminal") && said.contains("tadpole show"), "{said}");
+}

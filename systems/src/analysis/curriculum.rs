@@ -138,7 +138,7 @@ impl IterationCurriculum {
 }
 
 /// The nearest eighth of a share, halves up.
-fn eighth(passed: u32, sampled: u32) -> usize {
+pub(super) fn eighth(passed: u32, sampled: u32) -> usize {
     if sampled == 0 { 0 } else { ((16 * passed + sampled) / (2 * sampled)).min(8) as usize }
 }
 

@@ -3,13 +3,18 @@
 
 mod curriculum;
 mod difference;
+mod lesson;
+mod policy;
 mod remeasure;
+pub mod shadow;
 mod summary;
 mod task;
 mod trajectory;
 mod update;
 
 pub use curriculum::{Curriculum, IterationCurriculum};
+pub use lesson::{Lesson, updates_on};
+pub use policy::{Played, PolicyStory};
 pub use remeasure::{Recalibrated, Recalibration, Shift, Tasks, evaluate, published, recalibrate};
 pub use summary::{EvaluationSummary, IterationSummary, RunSummary, Summary, rejection_name};
 pub use task::{Episode, Look, TaskStory};

@@ -1,6 +1,7 @@
 //! What a log says about one trajectory, turn by turn and token by token.
 
 use serde::Serialize;
+use tadpole_gpu::math;
 use tadpole_kernel::event::{Event, Exit, Facts, Purpose, Segment, TrajectoryFinishedV1};
 use tadpole_kernel::id::{Iteration, Member, StableId, Step, Version, Visit};
 use tadpole_kernel::run::RunReader;
@@ -72,6 +73,8 @@ pub struct SpelledToken {
     pub text: String,
     /// Its log-probability when it was sampled.
     pub log_prob: Option<f32>,
+    /// Its probability then.
+    pub q: Option<f32>,
 }
 
 impl TrajectoryStory {
@@ -145,10 +148,11 @@ fn part(
     let start = range.start as u32;
     let ids = ids.get(range).filter(|ids| !ids.is_empty())?;
     let sampled = log_probs.is_some();
-    let tokens = ids.iter().map(|&id| SpelledToken {
-        id,
-        text: tokenizer.decode(&[id]),
-        log_prob: log_probs.as_mut().and_then(Iterator::next),
+    let tokens = ids.iter().map(|&id| {
+        let log_prob = log_probs.as_mut().and_then(Iterator::next);
+        // As the mask reads it: what rounding put above 0 counts as 0.
+        let q = log_prob.map(|log_prob| math::exp(log_prob.min(0.0)));
+        SpelledToken { id, text: tokenizer.decode(&[id]), log_prob, q }
     });
     Some(Part { sampled, start, tokens: tokens.collect(), text: tokenizer.decode(ids) })
 }

@@ -10,8 +10,7 @@ use tadpole_scenarios::schema::Scenario;
 
 use super::StoryError;
 use crate::assembly::Assembly;
-use crate::tokenizer::Tokenizer;
-use crate::update::{InspectedGroup, inspect};
+use crate::update::{Extent, InspectedGroup, inspect};
 
 /// An update with its tokens.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,6 +38,31 @@ impl UpdateStory {
         (iteration, update): (u32, u32),
     ) -> Result<Option<Self>, StoryError> {
         let Some((step, event)) = find(run, iteration, update)? else { return Ok(None) };
+        let means = Means { run, scenario, assembly };
+        let Some(again) = Again::before(&means, step, Extent::Whole)? else { return Ok(None) };
+        let Again { weights, recomputed, groups } = again;
+        Ok(Some(Self { step, update: event, weights, recomputed, groups }))
+    }
+}
+
+/// What an update is computed again with.
+pub(super) struct Means<'a> {
+    pub(super) run: &'a RunReader,
+    pub(super) scenario: &'a Scenario,
+    pub(super) assembly: &'a Assembly,
+}
+
+/// The groups of an update, computed again.
+pub(super) struct Again {
+    pub(super) weights: Digest,
+    pub(super) recomputed: bool,
+    pub(super) groups: Vec<InspectedGroup>,
+}
+
+impl Again {
+    /// Of the update that `step` committed; `None` where no policy was there to be updated.
+    pub(super) fn before(means: &Means<'_>, step: Step, extent: Extent) -> Result<Option<Self>, StoryError> {
+        let Means { run, scenario, assembly } = means;
         let mut replay = Replay::open(run.dir())?;
         replay.to(Step(step.0.saturating_sub(1)))?;
         let view = replay.world().view();
@@ -46,9 +70,8 @@ impl UpdateStory {
         let Some(weights) = crate::update::current_weights(&view) else { return Ok(None) };
         let recomputed = blobs.contains(weights)?;
         let policy = if recomputed { Some(assembly.shelf.policy(weights, &blobs)?) } else { None };
-        let tokenizer: &Tokenizer = &assembly.tokenizer;
-        let groups = inspect(&view, scenario, policy.as_deref(), tokenizer)?;
-        Ok(Some(Self { step, update: event, weights, recomputed, groups }))
+        let groups = inspect(&view, scenario, extent, policy.as_deref(), &assembly.tokenizer)?;
+        Ok(Some(Self { weights, recomputed, groups }))
     }
 }
 

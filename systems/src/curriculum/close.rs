@@ -4,10 +4,10 @@ use bevy_ecs::prelude::Res;
 use tadpole_kernel::decide::{DecideResult, Decision};
 use tadpole_kernel::draws::{Stream, StreamKey};
 use tadpole_kernel::event::{BatchClosedV1, Event, TaskAdmittedV1};
-use tadpole_kernel::id::StableId;
-use tadpole_kernel::world::{Candidate, Progress, Status, WorldView};
+use tadpole_kernel::world::{Progress, Status, WorldView};
 
-use super::rule::{Banded, Curriculum};
+use super::round::{Filler, nearest};
+use super::rule::{Banded, Calibrated};
 use crate::capability::Recipe;
 use crate::ids::Ids;
 
@@ -20,9 +20,8 @@ pub fn close(world: WorldView, recipe: Res<Recipe>) -> DecideResult {
     if recipe.curriculum.fill_nearest {
         let mut ids = Ids::after(progress);
         let rule = Banded::of(&recipe, progress.iteration.0);
-        for (candidate, passed, sampled) in
-            nearest(&world, progress, &rule, recipe.curriculum.samples, missing)
-        {
+        let candidates = fillers(&world, progress, recipe.curriculum.samples);
+        for (candidate, Calibrated { passed, sampled, .. }) in nearest(&rule, candidates, missing) {
             let task = ids.next();
             tasks.push(task);
             decision.push(Event::TaskAdmitted(TaskAdmittedV1 {
@@ -48,33 +47,14 @@ pub fn close(world: WorldView, recipe: Res<Recipe>) -> DecideResult {
     Ok(decision)
 }
 
-/// The fully calibrated mixed candidates that were not admitted, nearest first, at most one a raw draw.
-fn nearest(
-    world: &WorldView,
-    progress: &Progress,
-    rule: &Banded,
-    samples: u32,
-    count: usize,
-) -> Vec<(StableId, u32, u32)> {
-    let of_iteration =
-        || world.candidates().filter(|(_, candidate)| candidate.iteration == progress.iteration);
-    let mut taken: std::collections::BTreeSet<u32> = of_iteration()
-        .filter(|(_, candidate)| matches!(candidate.status, Status::Admitted(_)))
-        .map(|(_, c)| c.draw)
-        .collect();
-    let mut mixed: Vec<_> = of_iteration()
-        .filter_map(|(id, candidate)| {
-            mixed(candidate, samples).map(|(k, n)| (rule.distance(k, n), id, candidate.draw, k, n))
-        })
-        .collect();
-    mixed.sort_unstable();
-    mixed.retain(|&(_, _, draw, _, _)| taken.insert(draw));
-    mixed.into_iter().take(count).map(|(_, id, _, passed, sampled)| (id, passed, sampled)).collect()
-}
-
-/// Passes and trajectories of a candidate whose group is mixed after a full calibration.
-fn mixed(candidate: &Candidate, samples: u32) -> Option<(u32, u32)> {
-    let (passed, sampled) = candidate.looks.iter().fold((0, 0), |(k, n), look| (k + look.0, n + look.1));
-    let admitted = matches!(candidate.status, Status::Admitted(_));
-    (!admitted && sampled >= samples && passed > 0 && passed < sampled).then_some((passed, sampled))
+/// The candidates of the iteration, as they may fill its batch.
+fn fillers(world: &WorldView, progress: &Progress, samples: u32) -> impl Iterator<Item = Filler> {
+    world.candidates().filter(|(_, candidate)| candidate.iteration == progress.iteration).map(
+        move |(id, candidate)| Filler {
+            id,
+            draw: candidate.draw,
+            admitted: matches!(candidate.status, Status::Admitted(_)),
+            calibrated: Calibrated::of(candidate, samples),
+        },
+    )
 }

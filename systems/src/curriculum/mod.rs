@@ -4,6 +4,7 @@ mod calibrate;
 mod close;
 mod generate;
 mod judge;
+pub mod round;
 pub mod rule;
 pub mod stage;
 mod validate;

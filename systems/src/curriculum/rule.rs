@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use tadpole_kernel::event::{Direction, Rejection};
+use tadpole_kernel::world::Candidate;
 use tadpole_scenarios::schema::{Admission, Distance, Scenario};
 
 /// What is known of a calibrated candidate.
@@ -16,6 +17,20 @@ pub struct Calibrated {
     pub wanted: u32,
     /// Refinements between the raw draw and it.
     pub depth: u32,
+}
+
+impl Calibrated {
+    /// What the world knows of `candidate`, where a full calibration has `wanted` trajectories.
+    #[must_use]
+    pub fn of(candidate: &Candidate, wanted: u32) -> Self {
+        let (passed, sampled) = candidate.looks.iter().fold((0, 0), |(k, n), look| (k + look.0, n + look.1));
+        Self { passed, sampled, wanted, depth: depth(candidate) }
+    }
+}
+
+/// Refinements between the raw draw and `candidate`.
+pub(super) fn depth(candidate: &Candidate) -> u32 {
+    candidate.refined.as_ref().map_or(0, |refined| refined.depth)
 }
 
 /// A decision about a calibrated candidate.

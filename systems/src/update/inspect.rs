@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tadpole_gpu::backend::{Policy, Scores, Sequence};
-use tadpole_gpu::dppo;
+use tadpole_gpu::dppo::{self, Judged};
 use tadpole_kernel::decide::{Context, DecideError};
 use tadpole_kernel::id::{Digest, StableId};
 use tadpole_kernel::world::{Trajectory, WorldView};
@@ -57,6 +57,17 @@ pub struct InspectedToken {
     pub ratio: Option<f32>,
     /// Whether it was trained on.
     pub kept: Option<bool>,
+    /// Where it was not, what the mask measured and the limit that this passed.
+    pub dropped: Option<String>,
+}
+
+/// What of an update is inspected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// The group of this trajectory, and no tokens but its own. They have the bits that they have in the whole.
+    Trajectory(StableId),
 }
 
 /// The weights that the next update starts from.
@@ -69,11 +80,18 @@ pub fn current_weights(world: &WorldView<'_>) -> Option<Digest> {
 pub fn inspect(
     world: &WorldView<'_>,
     recipe: &Scenario,
+    extent: Extent,
     policy: Option<&dyn Policy>,
     tokenizer: &Tokenizer,
 ) -> Result<Vec<InspectedGroup>, DecideError> {
-    let Grouped { groups, sequences, sources, trained_on: _ } =
+    let Grouped { mut groups, mut sequences, mut sources, trained_on: _ } =
         group::collect(world, world.progress(), recipe)?;
+    if let Extent::Trajectory(wanted) = extent {
+        groups.retain(|group| group.trajectories.contains(&wanted));
+        let mut of = sources.iter().map(|&source| source == wanted);
+        sequences.retain(|_| of.next().unwrap_or(false));
+        sources.retain(|&source| source == wanted);
+    }
     let histories: Vec<Sequence> = sequences.iter().map(|one| one.sequence.clone()).collect();
     let scores = policy.map(|policy| policy.score(&histories, recipe.rollout.temperature)).transpose();
     let scores = scores.context("scoring the trajectories of an update")?;
@@ -117,6 +135,7 @@ fn tokens(
             let new = scores.and_then(|scores| scores.log_probs.get(index)).copied();
             let judged =
                 dppo::judge(new.unwrap_or(rollout), rollout, advantage, params).context("judging a token")?;
+            let dropped = (new.is_some() && !judged.keep).then(|| reason(&judged, advantage, params));
             Ok(InspectedToken {
                 position,
                 id,
@@ -125,7 +144,24 @@ fn tokens(
                 p: new.map(|_| judged.p),
                 ratio: new.map(|_| judged.ratio),
                 kept: new.map(|_| judged.keep),
+                dropped,
             })
         })
         .collect()
+}
+
+/// What the mask measured of a token that it dropped, and the limit that this passed.
+fn reason(judged: &Judged<f32>, advantage: f32, params: &dppo::DppoParams) -> String {
+    let rising = advantage > 0.0;
+    let sign = if rising { "A > 0" } else { "A <= 0" };
+    let limit = if rising { params.delta_high } else { params.delta_low };
+    // The limit as the scenario spells it.
+    let limit = limit as f32;
+    let moved = judged.p - judged.q;
+    match (params.divergence, rising) {
+        (dppo::Divergence::Tv, true) => format!("p - q = {moved:+.4} > {limit} with {sign}"),
+        (dppo::Divergence::Tv, false) => format!("p - q = {moved:+.4} < -{limit} with {sign}"),
+        (dppo::Divergence::Kl, true) => format!("kl > {limit} with p > q and {sign}"),
+        (dppo::Divergence::Kl, false) => format!("kl > {limit} with p < q and {sign}"),
+    }
 }

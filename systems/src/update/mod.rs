@@ -9,7 +9,7 @@ mod publish;
 mod roll_out;
 
 pub use apply::update;
-pub use inspect::{InspectedGroup, InspectedMember, InspectedToken, current_weights, inspect};
+pub use inspect::{Extent, InspectedGroup, InspectedMember, InspectedToken, current_weights, inspect};
 pub use learner::Learner;
 pub use publish::publish;
 pub use roll_out::roll_out;

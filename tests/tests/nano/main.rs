@@ -14,6 +14,7 @@ mod refusals;
 mod replay;
 mod resume;
 mod same_bits;
+mod shadow;
 mod show;
 mod stories;
 mod verify;

@@ -4,7 +4,8 @@ use tadpole_kernel::event::{Event, Purpose};
 use tadpole_kernel::run::RunReader;
 use tadpole_scenarios::schema::{Keep, Scenario};
 use tadpole_systems::analysis::{
-    RunSummary, TaskStory, Tasks, TrajectoryStory, UpdateStory, evaluate, recalibrate,
+    Lesson, PolicyStory, RunSummary, TaskStory, Tasks, TrajectoryStory, UpdateStory, evaluate, recalibrate,
+    updates_on,
 };
 use tadpole_tests::bits::Bits;
 use tadpole_tests::nano::{nano, run};
@@ -127,6 +128,73 @@ fn measuring_again_draws_afresh_repeats_itself_and_leaves_the_run_alone() {
     assert_eq!(again.tasks.len(), first.filter(|event| in_band(event)).count());
     assert!(measure(2, &Tasks::Drawn).0[0].tasks == set.tasks);
     assert!(before == Bits::of(run()), "the run was changed");
+}
+
+#[test]
+fn what_a_trajectory_taught_has_the_bits_of_its_update_and_a_reason_for_each_token_dropped() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("run");
+    let mut scenario: Scenario = nano().scenario.clone();
+    scenario.log.keep = Keep::All;
+    // The mask of a run this small fires with limits this small alone.
+    (scenario.update.delta_low, scenario.update.delta_high) = (1e-5, 1e-5);
+    let execution = drive::on_threads(2);
+    drive::complete(&scenario, &directory, &execution);
+    let assembly = drive::assembled(&scenario, &execution);
+    let reader = RunReader::open(&directory).unwrap();
+    let (mut dropped, mut lessons) = (0, 0);
+    for (_, event) in events(&directory) {
+        let Event::UpdateApplied(update) = event else { continue };
+        let which = (update.iteration.0, update.update);
+        let whole =
+            UpdateStory::read(&reader, &scenario, &assembly, which).unwrap().expect("it was committed");
+        for (group, member) in whole.groups.iter().flat_map(|it| it.members.iter().map(move |one| (it, one)))
+        {
+            let found = updates_on(&reader, member.trajectory).unwrap();
+            assert_eq!(found.len(), 1, "fresh rollouts train once");
+            let lesson = Lesson::read(&reader, &scenario, &assembly, &found[0], member.trajectory).unwrap();
+            let lesson = lesson.expect("it is in that update");
+            assert_eq!((lesson.iteration.0, lesson.update, lesson.task), (which.0, which.1, group.task));
+            assert_eq!((lesson.discarded, lesson.advantage), (group.discarded, member.advantage));
+            assert_eq!(lesson.tokens, member.tokens, "alone as in its batch");
+            for token in &lesson.tokens {
+                assert_eq!(token.dropped.is_some(), token.kept == Some(false));
+                dropped += u64::from(token.dropped.is_some());
+            }
+            lessons += 1;
+        }
+    }
+    assert!(lessons > 0 && dropped > 0, "{lessons} lessons, {dropped} tokens dropped");
+    let calibration = nano().events.iter().find_map(|(_, event)| match event {
+        Event::TrajectoryFinished(it) if it.purpose == Purpose::Calibration => Some(it.trajectory),
+        _ => None,
+    });
+    assert_eq!(updates_on(&reader, calibration.expect("nano calibrates")).unwrap(), []);
+}
+
+#[test]
+fn every_trajectory_was_played_by_some_policy() {
+    let reader = RunReader::open(run()).unwrap();
+    let (mut policies, mut played, mut measured) = (0, 0, 0);
+    for (commit, event) in &nano().events {
+        let id = match event {
+            Event::PolicyPublished(it) => it.policy,
+            Event::UpdateApplied(it) => it.policy,
+            _ => continue,
+        };
+        let story = PolicyStory::read(&reader, id).unwrap().expect("it is there");
+        assert_eq!((story.policy, story.step), (id, commit.step));
+        assert_eq!(story.update.is_some(), matches!(event, Event::UpdateApplied(_)));
+        assert_eq!(story.averaged.is_some(), matches!(event, Event::PolicyPublished(_)));
+        policies += 1;
+        played += story.played.iter().map(|it| it.trajectories).sum::<u64>();
+        measured += story.evaluations.len();
+    }
+    let count = |is: fn(&Event) -> bool| nano().events.iter().filter(|(_, event)| is(event)).count();
+    assert_eq!(played as usize, count(|event| matches!(event, Event::TrajectoryFinished(_))));
+    assert_eq!(measured, count(|event| matches!(event, Event::EvaluationFinished(_))));
+    assert!(policies > 4);
+    assert_eq!(PolicyStory::read(&reader, tadpole_kernel::id::StableId(u64::MAX)).unwrap(), None);
 }
 
 #[test]

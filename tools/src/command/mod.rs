@@ -8,7 +8,9 @@ pub(crate) mod pretrain;
 pub(crate) mod replay;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod shadow;
 pub(crate) mod show;
+pub(crate) mod step;
 pub(crate) mod verify;
 
 use std::io::Write;
@@ -28,7 +30,9 @@ pub(crate) fn dispatch(command: Command, engine: &dyn Engine, out: &mut dyn Writ
         Command::Verify(options) => verify::run(&options, engine, out),
         Command::Diff(options) => diff::run(&options, engine, out),
         Command::Fork(options) => fork::run(&options, engine, out),
+        Command::Shadow(options) => shadow::run(&options, engine, out),
         Command::Show(options) => show::run(&options, engine, out),
+        Command::Step(options) => step::run(&options, engine),
         Command::Eval(options) => eval::run(&options, engine, out),
         Command::Pretrain(options) => pretrain::run(&options, engine, out),
         Command::Doctor(options) => doctor::run(&options, engine, out),

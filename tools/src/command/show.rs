@@ -39,10 +39,23 @@ pub(crate) enum What {
         /// Its id.
         id: u64,
     },
-    /// A trajectory by its id, turn by turn.
+    /// What the world holds after a step: tasks, candidates, trajectories, policies.
+    World {
+        /// The step, from 0; without it, the last.
+        step: Option<u64>,
+    },
+    /// A policy by its id: how it was made, what it played, how it was measured.
+    Policy {
+        /// Its id.
+        id: u64,
+    },
+    /// A trajectory by its id, turn by turn, down to each token's probabilities, advantage and mask.
     Trajectory {
         /// Its id.
         id: u64,
+        /// Show every token; without it, those that were dropped.
+        #[arg(long)]
+        tokens: bool,
     },
     /// An update, down to each token's probabilities, advantage and mask.
     Update {
@@ -77,7 +90,9 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
         Some(What::Step { step }) => Subject::Step(step),
         Some(What::Event { sequence }) => Subject::Event(sequence),
         Some(What::Task { id }) => Subject::Task(id),
-        Some(What::Trajectory { id }) => Subject::Trajectory(id),
+        Some(What::World { step }) => Subject::World(step),
+        Some(What::Policy { id }) => Subject::Policy(id),
+        Some(What::Trajectory { id, tokens }) => Subject::Trajectory { id, tokens },
         Some(What::Update { iteration, update, tokens }) => Subject::Update { iteration, update, tokens },
         Some(What::Curriculum) => Subject::Curriculum,
     };
@@ -102,7 +117,11 @@ mod tests {
             ("step 3", "Step(3)"),
             ("event 12", "Event(12)"),
             ("task 5", "Task(5)"),
-            ("trajectory 9", "Trajectory(9)"),
+            ("world", "World(None)"),
+            ("world 3", "World(Some(3))"),
+            ("policy 4", "Policy(4)"),
+            ("trajectory 9", "Trajectory { id: 9, tokens: false }"),
+            ("trajectory 9 --tokens", "Trajectory { id: 9, tokens: true }"),
             ("update 1 3", "Update { iteration: 1, update: 3, tokens: false }"),
             ("curriculum", "Curriculum"),
         ] {

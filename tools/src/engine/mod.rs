@@ -1,6 +1,7 @@
 //! What the commands need of the systems, and nothing more.
 
 mod local;
+mod recording;
 #[cfg(test)]
 pub(crate) mod samples;
 
@@ -11,13 +12,17 @@ use serde::Serialize;
 use serde_json::Value;
 use tadpole_kernel::diff::Comparison;
 use tadpole_kernel::verify::FieldDifference;
-use tadpole_scenarios::schema::{HeldOutSet, Override, PretrainScenario, Scenario};
+use tadpole_scenarios::schema::{Admission, HeldOutSet, Override, PretrainScenario, Scenario};
+use tadpole_systems::analysis::shadow::ShadowIteration;
 use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 
 use crate::failure::Failure;
 use crate::progress::Observer;
 
 pub(crate) use local::Local;
+pub(crate) use recording::{
+    Episode, EventOutline, Kind, Outline, Piece, Recording, Sheet, SheetRow, TokenRow, TokenTable,
+};
 
 /// Does what the commands ask for.
 pub(crate) trait Engine {
@@ -44,6 +49,10 @@ pub(crate) trait Engine {
     fn summary(&self, run: &Path) -> Result<RunSummary, Failure>;
     /// One thing in a run.
     fn show(&self, run: &Path, subject: &Subject) -> Result<Shown, Failure>;
+    /// A run to step through.
+    fn open(&self, run: &Path) -> Result<Box<dyn Recording>, Failure>;
+    /// What other admission rules would have made of a run's calibrations, after what its own made.
+    fn shadow(&self, run: &Path, rules: &[Admission]) -> Result<ShadowReport, Failure>;
     /// Measures a policy.
     fn eval(&self, request: &EvalRequest, observer: &dyn Observer)
     -> Result<Vec<EvaluationSummary>, Failure>;
@@ -206,8 +215,17 @@ pub(crate) enum Subject {
     Event(u64),
     /// A task or candidate by its id.
     Task(u64),
+    /// What the world holds after this step, or after the last.
+    World(Option<u64>),
+    /// A policy by its id.
+    Policy(u64),
     /// A trajectory by its id, turn by turn and token by token.
-    Trajectory(u64),
+    Trajectory {
+        /// Its id.
+        id: u64,
+        /// Whether the text shows every token, not those alone that were dropped.
+        tokens: bool,
+    },
     /// An update, down to each token's probabilities, advantage and mask.
     Update {
         /// The iteration, from 1.
@@ -228,6 +246,24 @@ pub(crate) struct Shown {
     pub(crate) text: String,
     /// For programs.
     pub(crate) json: Value,
+}
+
+/// What rules make of a run's calibrations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ShadowReport {
+    /// The run's id.
+    pub(crate) run_id: String,
+    /// The recorded rule first, then the others as they were given.
+    pub(crate) rules: Vec<ShadowRule>,
+}
+
+/// What a rule makes of a run's calibrations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ShadowRule {
+    /// The rule, in words.
+    pub(crate) rule: String,
+    /// Every iteration whose batch was closed.
+    pub(crate) iterations: Vec<ShadowIteration>,
 }
 
 /// The world as the log makes it.

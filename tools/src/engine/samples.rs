@@ -12,6 +12,8 @@ use tadpole_kernel::diff::{
 use tadpole_kernel::draws::DrawCount;
 use tadpole_kernel::event::Direction;
 use tadpole_kernel::id::{Digest, Iteration, Sequence, StableId, Step};
+use tadpole_scenarios::schema::Admission;
+use tadpole_systems::analysis::shadow::{Ending, ShadowIteration};
 use tadpole_systems::analysis::{
     EvaluationSummary, IterationSummary, Recalibrated, Recalibration, RunSummary, Shift,
 };
@@ -19,8 +21,8 @@ use tadpole_systems::evaluation::statistics::Mean;
 
 use super::{
     Changed, DiffReport, Difference, Engine, EvalRequest, Finding, ForkReport, ForkRequest, PretrainReport,
-    PretrainRequest, RecalibrateRequest, ReplayReport, RunRequest, Shown, State, Subject, VerifyReport,
-    VerifyRequest,
+    PretrainRequest, RecalibrateRequest, Recording, ReplayReport, RunRequest, ShadowReport, ShadowRule,
+    Shown, State, Subject, VerifyReport, VerifyRequest,
 };
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};
@@ -163,6 +165,44 @@ pub(crate) fn recalibration() -> Recalibration {
     }
 }
 
+/// A recorded rule, and another that asks for what was not recorded.
+pub(crate) fn shadow() -> ShadowReport {
+    let tally = |iteration| ShadowIteration {
+        iteration,
+        certain: true,
+        ending: Ending::BatchFull,
+        candidates: 123,
+        refined: 27,
+        not_made: 0,
+        unknown: 0,
+        admitted: 62,
+        filled: 2,
+        missing: 0,
+        shared: 64,
+        rejected: BTreeMap::from([("too_hard", 22), ("too_easy", 6), ("not_needed", 4)]),
+        looks: 190,
+        looks_wasted: 62,
+        trajectories: 760,
+        trajectories_wasted: 248,
+        p_hat_mean: Some(0.482),
+        candidate_rates: [33, 8, 8, 9, 9, 9, 21, 7, 15],
+        task_rates: [0, 8, 7, 7, 9, 7, 20, 6, 0],
+    };
+    let other = ShadowIteration {
+        certain: false,
+        ending: Ending::RecordEnds,
+        not_made: 12,
+        unknown: 9,
+        missing: 3,
+        p_hat_mean: None,
+        rejected: BTreeMap::new(),
+        ..tally(1)
+    };
+    let rule = |rule: &str, iterations: Vec<_>| ShadowRule { rule: rule.into(), iterations };
+    let rules = vec![rule("as recorded: 3/8..5/8", vec![tally(1), tally(2)]), rule("p = 1/2", vec![other])];
+    ShadowReport { run_id: "1f".repeat(32), rules }
+}
+
 /// An engine that remembers what it was asked and answers with samples.
 #[derive(Default)]
 pub(crate) struct Sample {
@@ -258,6 +298,15 @@ impl Engine for Sample {
     fn show(&self, _: &Path, subject: &Subject) -> Result<Shown, Failure> {
         self.ask(subject);
         Ok(Shown { text: "shown".into(), json: json!({ "shown": true }) })
+    }
+
+    fn open(&self, run: &Path) -> Result<Box<dyn Recording>, Failure> {
+        Err(Failure::failed("a sample is not stepped through").at(run.display()))
+    }
+
+    fn shadow(&self, _: &Path, rules: &[Admission]) -> Result<ShadowReport, Failure> {
+        self.ask(rules.iter().map(ToString::to_string).collect::<Vec<_>>());
+        Ok(shadow())
     }
 
     fn eval(&self, request: &EvalRequest, _: &dyn Observer) -> Result<Vec<EvaluationSummary>, Failure> {

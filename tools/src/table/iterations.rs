@@ -54,15 +54,14 @@ fn row(summary: &IterationSummary, before: Option<f64>) -> Vec<String> {
         shown(summary.entropy, |entropy| format!("{entropy:.3}")),
         shown(summary.tokens_mean, |tokens| format!("{tokens:.1}")),
         shown(summary.kept_share, text::percent),
-        rejections(summary),
+        rejections(summary.rejected.iter().map(|(reason, count)| (reason.as_str(), *count))),
     ]
 }
 
 /// `too hard 120, too easy 40`: the most frequent first.
-fn rejections(summary: &IterationSummary) -> String {
-    let mut reasons: Vec<(&String, &u32)> =
-        summary.rejected.iter().filter(|(_, count)| **count > 0).collect();
-    reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), (*reason).clone()));
+pub(super) fn rejections<'a>(counts: impl IntoIterator<Item = (&'a str, u32)>) -> String {
+    let mut reasons: Vec<(&str, u32)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
+    reasons.sort_by_key(|&(reason, count)| (std::cmp::Reverse(count), reason));
     let parts: Vec<String> =
         reasons.into_iter().map(|(reason, count)| format!("{} {count}", reason.replace('_', " "))).collect();
     if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }

@@ -4,11 +4,13 @@ mod beside;
 mod evaluations;
 mod iterations;
 mod recalibration;
+mod shadow;
 
 pub(crate) use beside::beside;
 pub(crate) use evaluations::evaluations;
 pub(crate) use iterations::iterations;
 pub(crate) use recalibration::recalibration;
+pub(crate) use shadow::shadow;
 
 /// How a column is aligned.
 #[derive(Clone, Copy, PartialEq, Eq)]

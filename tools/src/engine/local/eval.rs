@@ -57,7 +57,7 @@ pub(super) fn recalibrate(
     measured.ok_or_else(|| no_iteration(&run, Some(*iteration), "no batch"))
 }
 
-fn of_run<'a>(run: &'a Existing<'_>, name: &str) -> Result<&'a HeldOutSet, Failure> {
+fn of_run<'a>(run: &'a Existing, name: &str) -> Result<&'a HeldOutSet, Failure> {
     let sets = &run.scenario.evaluation.sets;
     sets.iter().find(|set| set.name == name).ok_or_else(|| {
         let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
@@ -67,7 +67,7 @@ fn of_run<'a>(run: &'a Existing<'_>, name: &str) -> Result<&'a HeldOutSet, Failu
     })
 }
 
-fn no_iteration(run: &Existing<'_>, iteration: Option<u32>, lacking: &str) -> Failure {
+fn no_iteration(run: &Existing, iteration: Option<u32>, lacking: &str) -> Failure {
     let which = iteration.map(|iteration| format!(" of iteration {iteration}")).unwrap_or_default();
     Failure::usage(format!("the run has {lacking}{which} (yet)"))
         .at(run.directory.display())

@@ -1,6 +1,7 @@
 //! A run that is there already.
 
-use std::path::Path;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
 
 use tadpole_kernel::run::RunReader;
 use tadpole_scenarios::schema::{Override, Scenario};
@@ -12,22 +13,23 @@ use super::{execution, failures};
 use crate::failure::Failure;
 
 /// A run, open for reading, with its scenario.
-pub(super) struct Existing<'a> {
-    pub(super) directory: &'a Path,
+pub(super) struct Existing {
+    pub(super) directory: PathBuf,
     pub(super) reader: RunReader,
     pub(super) scenario: Scenario,
+    assembly: OnceCell<Assembly>,
 }
 
-impl<'a> Existing<'a> {
+impl Existing {
     /// Opens a run; `threads` replaces the scenario's number.
-    pub(super) fn open(directory: &'a Path, threads: Option<u32>) -> Result<Self, Failure> {
+    pub(super) fn open(directory: &Path, threads: Option<u32>) -> Result<Self, Failure> {
         let refused = |error| failures::run(directory, &error);
         let reader = RunReader::open(directory).map_err(refused)?;
         let text = reader.scenario().map_err(refused)?;
         let overrides = threads.map(|threads| Override::new("exec.threads", threads.to_string()));
         let name = directory.join("scenario.toml").display().to_string();
         let scenario = Scenario::parse_with(&text, &name, overrides.as_slice())?;
-        Ok(Self { directory, reader, scenario })
+        Ok(Self { directory: directory.to_path_buf(), reader, scenario, assembly: OnceCell::new() })
     }
 
     /// The scenarios of the runs that it descends from, the first one first.
@@ -46,6 +48,15 @@ impl<'a> Existing<'a> {
     /// Its systems. Where its policy is a file, the path is relative to the current directory.
     pub(super) fn assembled(&self) -> Result<Assembly, Failure> {
         execution::assembled(&self.scenario, Path::new("."))
+    }
+
+    /// Its systems, put together once.
+    pub(super) fn assembly(&self) -> Result<&Assembly, Failure> {
+        if let Some(assembly) = self.assembly.get() {
+            return Ok(assembly);
+        }
+        let assembly = self.assembled()?;
+        Ok(self.assembly.get_or_init(|| assembly))
     }
 
     /// Its tokenizer. Where its policy is a file, the path is relative to the current directory.

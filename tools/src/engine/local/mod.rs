@@ -9,21 +9,27 @@ mod existing;
 mod failures;
 mod fork;
 mod pretrain;
+mod recording;
 mod replay;
+mod seek;
+mod shadow;
 mod show;
 mod teller;
 mod verify;
 mod watch;
+mod world;
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use tadpole_scenarios::schema::Admission;
 use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 use tadpole_systems::sandbox::worker;
 
 use super::{
     DiffReport, Engine, EvalRequest, Finding, ForkReport, ForkRequest, PretrainReport, PretrainRequest,
-    RecalibrateRequest, ReplayReport, RunRequest, Shown, Subject, VerifyReport, VerifyRequest,
+    RecalibrateRequest, Recording, ReplayReport, RunRequest, ShadowReport, Shown, Subject, VerifyReport,
+    VerifyRequest,
 };
 use crate::failure::Failure;
 use crate::progress::Observer;
@@ -71,6 +77,14 @@ impl Engine for Local {
 
     fn show(&self, run: &Path, subject: &Subject) -> Result<Shown, Failure> {
         show::show(run, subject)
+    }
+
+    fn shadow(&self, run: &Path, rules: &[Admission]) -> Result<ShadowReport, Failure> {
+        shadow::shadow(run, rules)
+    }
+
+    fn open(&self, run: &Path) -> Result<Box<dyn Recording>, Failure> {
+        Ok(Box::new(recording::Local::open(run)?))
     }
 
     fn eval(

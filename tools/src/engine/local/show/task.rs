@@ -104,7 +104,7 @@ fn row(episode: &Episode) -> Vec<String> {
     ]
 }
 
-pub(super) fn purpose(purpose: Purpose) -> &'static str {
+pub(in crate::engine::local) fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Calibration => "calibration",
         Purpose::Rollout => "rollout",
@@ -112,7 +112,7 @@ pub(super) fn purpose(purpose: Purpose) -> &'static str {
     }
 }
 
-pub(super) fn grade(grade: Grade) -> &'static str {
+pub(in crate::engine::local) fn grade(grade: Grade) -> &'static str {
     match grade {
         Grade::Resolved => "resolved",
         Grade::Unresolved => "unresolved",
