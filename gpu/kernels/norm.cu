@@ -1,6 +1,6 @@
 // The root-mean-square norm: hat = x / sqrt(mean(x^2) + eps), out = hat gain; its gradients.
 //
-// Launch: norm and norm_backward have half a warp a row, eight rows a block of 128 threads; norm_gain and gain_sum have a
+// Launch: rms_norm and norm_backward have half a warp a row, eight rows a block of 128 threads; norm_gain and gain_sum have a
 // channel a thread, norm_gain a block row a sequence.
 // Order: the sums over a row are fused steps in sixteen strided lanes, then the tree. The gain's gradient is a chain over
 // the rows of a sequence from 0; the sequences' results are added in their order.
@@ -11,8 +11,8 @@
 #define NORM_THREADS 128u
 
 extern "C" __global__ void __launch_bounds__(NORM_THREADS)
-norm(const float *x, const float *gain, float eps, unsigned rows, unsigned width, float *hat, float *inverse, float *out,
-     unsigned *faults, unsigned *halt, unsigned code) {
+rms_norm(const float *x, const float *gain, float eps, unsigned rows, unsigned width, float *hat, float *inverse,
+         float *out, unsigned *faults, unsigned *halt, unsigned code) {
     const unsigned lane = threadIdx.x % LANES;
     const unsigned row = blockIdx.x * (NORM_THREADS / LANES) + threadIdx.x / LANES;
     const bool present = row < rows;

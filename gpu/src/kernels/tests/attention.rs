@@ -1,5 +1,5 @@
 use super::device::{Device, Failure, holds};
-use super::values::{plain, spoilt};
+use super::values::{below, plain, spoilt};
 use crate::kernels::{Address, Attend, AttendBackward, AttendBackwardKeys, NO_FAULT, Remember};
 use crate::shape::ModelShape;
 use crate::shape::tests::TINY;
@@ -231,9 +231,13 @@ fn numbers(stats: &[RowStat]) -> Vec<f32> {
 }
 
 pub(super) fn forward(device: &mut Device<'_>) -> Result<(), Failure> {
-    for shape in SHAPES {
+    for (case, shape) in SHAPES.into_iter().enumerate() {
         for values in [plain, spoilt] {
-            let batch = Batch::new(shape, &SPANS, values);
+            let drawn = below(40, 2 * 4, case as u64);
+            let drawn =
+                drawn.as_chunks::<2>().0.iter().map(|&[before, rows]| [before as usize, rows as usize + 1]);
+            let spans: Vec<[usize; 2]> = SPANS.into_iter().chain(drawn).collect();
+            let batch = Batch::new(shape, &spans, values);
             let (out, stats, refused) = batch.attend();
             let launch = batch.run(device)?;
             let faults: Vec<u32> =

@@ -1,11 +1,11 @@
 use super::device::{Device, Failure, holds};
-use crate::kernels::{Address, Launch, LaunchShape};
+use crate::kernels::{Address, LaunchShape};
 use crate::math;
 use crate::weights::test_words;
 
 kernel! {
     /// The elementary functions, one argument a thread.
-    Probe = "probe.cu"::"probe" {
+    struct Probe = "probe.cu"::"probe" {
         /// Arguments.
         x: Address,
         /// How many.

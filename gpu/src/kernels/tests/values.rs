@@ -28,6 +28,12 @@ pub(super) fn wild(len: usize, seed: u64) -> Vec<f32> {
     (0..len).map(|_| value()).collect()
 }
 
+/// Zeros of both signs.
+pub(super) fn zeros(len: usize, seed: u64) -> Vec<f32> {
+    let mut words = test_words(seed);
+    (0..len).map(|_| if words() >> 63 == 0 { 0.0 } else { -0.0 }).collect()
+}
+
 /// As [`plain`], but that one number is not finite or overflows when squared.
 pub(super) fn spoilt(len: usize, seed: u64) -> Vec<f32> {
     let mut values = plain(len, seed);
