@@ -43,13 +43,15 @@ DEVICE void spot(unsigned i, unsigned *inner, unsigned *place) {
 
 // Reads this thread's share of the tile that begins at `k`, of 64 outputs from `first` on; 0 where there is nothing.
 template <bool TURNED>
-DEVICE void fetch(float (&share)[SHARE], const float *from, unsigned stride, unsigned first, unsigned outer, unsigned k, unsigned end) {
+DEVICE void fetch(float (&share)[SHARE], const float *from, unsigned stride, unsigned first, unsigned outer, unsigned k,
+                  unsigned end) {
     for (unsigned i = 0; i < SHARE; i++) {
         unsigned inner, place;
         spot<TURNED>(i, &inner, &place);
         share[i] = 0.0f;
         if (first + place < outer && k + inner < end) {
-            share[i] = TURNED ? row_of(from, k + inner, stride)[first + place] : row_of(from, first + place, stride)[k + inner];
+            share[i] = TURNED ? row_of(from, k + inner, stride)[first + place]
+                              : row_of(from, first + place, stride)[k + inner];
         }
     }
 }
@@ -64,7 +66,8 @@ DEVICE void stage(Staged &tile, const float (&share)[SHARE]) {
 }
 
 // Continues the chains of this thread's outputs over `depth` staged k.
-DEVICE void advance(float (&acc)[EACH][EACH], const Staged &a_tile, const Staged &b_tile, unsigned row, unsigned col, unsigned depth) {
+DEVICE void advance(float (&acc)[EACH][EACH], const Staged &a_tile, const Staged &b_tile, unsigned row, unsigned col,
+                    unsigned depth) {
     for (unsigned inner = 0; inner < depth; inner++) {
         float left[EACH], right[EACH];
         for (unsigned i = 0; i < EACH; i++) left[i] = a_tile.rows[inner][row + i];

@@ -1,7 +1,7 @@
 // The root-mean-square norm: hat = x / sqrt(mean(x^2) + eps), out = hat gain; its gradients.
 //
-// Launch: rms_norm and norm_backward have half a warp a row, eight rows a block of 128 threads; norm_gain and gain_sum have a
-// channel a thread, norm_gain a block row a sequence.
+// Launch: rms_norm and norm_backward have half a warp a row, eight rows a block of 128 threads; norm_gain and gain_sum have
+// a channel a thread, norm_gain a block row a sequence.
 // Order: the sums over a row are fused steps in sixteen strided lanes, then the tree. The gain's gradient is a chain over
 // the rows of a sequence from 0; the sequences' results are added in their order.
 // Checked: bit by bit against gpu/src/transformer/{norm,gradient}.rs, in every execution order.

@@ -1,6 +1,6 @@
 //! From the kernels' text to a shared object.
 
-use crate::source::Sources;
+use crate::source::{Sources, has_extension};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -36,15 +36,18 @@ pub enum CompileError {
     },
 }
 
-/// What kernels include.
-const HEADERS: [(&str, &str); 4] = [
-    ("shim.hpp", include_str!("../cxx/shim.hpp")),
+/// What kernels see of the emulator, and what launchers see.
+const HEADERS: [(&str, &str); 2] =
+    [("shim.hpp", include_str!("../cxx/shim.hpp")), ("emulator.hpp", include_str!("../cxx/emulator.hpp"))];
+/// What runs kernels.
+const RUNTIME: [(&str, &str); 6] = [
+    ("block.hpp", include_str!("../cxx/block.hpp")),
+    ("emulator.cpp", include_str!("../cxx/emulator.cpp")),
     ("fiber.hpp", include_str!("../cxx/fiber.hpp")),
+    ("machine.hpp", include_str!("../cxx/machine.hpp")),
     ("memory.hpp", include_str!("../cxx/memory.hpp")),
-    ("emulator.hpp", include_str!("../cxx/emulator.hpp")),
+    ("signals.hpp", include_str!("../cxx/signals.hpp")),
 ];
-/// What runs them.
-const RUNTIME: (&str, &str) = ("emulator.cpp", include_str!("../cxx/emulator.cpp"));
 
 /// Nothing is contracted; an index outside of an array of known size stops the program where it happens.
 const FLAGS: [&str; 13] = [
@@ -73,7 +76,7 @@ impl Sources {
     pub fn compile(&self, more: &[(&str, &str)]) -> Result<PathBuf, CompileError> {
         let compiler = Compiler::of_this_machine();
         let mut files = HEADERS.to_vec();
-        files.push(RUNTIME);
+        files.extend(RUNTIME);
         let runtime = compiler.make(&files, &["-c"], "o")?;
 
         let unity = self.unity();
@@ -98,10 +101,6 @@ impl Sources {
         text.push_str("};\nconst size_t emulator::entry_count = std::size(emulator::entries);\n");
         text
     }
-}
-
-fn has_extension(name: &str, extension: &str) -> bool {
-    Path::new(name).extension().is_some_and(|found| found == extension)
 }
 
 /// The system's C++ compiler, and where what it makes is kept.
@@ -155,12 +154,15 @@ impl Compiler {
         let output = command.output();
         let output =
             output.map_err(|error| CompileError::Compiler { compiler: self.program.clone(), error })?;
-        if !output.status.success() {
+        let refused = !output.status.success();
+        if !refused {
+            // Several may make the same at once: the last one stays, and all are alike.
+            fs::rename(bench.join("product"), &product).map_err(fault(&product))?;
+        }
+        fs::remove_dir_all(&bench).map_err(fault(&bench))?;
+        if refused {
             return Err(CompileError::Refused(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
-        // Several may make the same at once: the last one stays, and all are alike.
-        fs::rename(bench.join("product"), &product).map_err(fault(&product))?;
-        fs::remove_dir_all(&bench).map_err(fault(&bench))?;
         Ok(product)
     }
 
@@ -178,5 +180,26 @@ impl Compiler {
             part(text.as_bytes());
         }
         hasher.finalize().to_hex()[..24].to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_compiler_is_told_what_to_install() {
+        let program = OsString::from("a-compiler-that-is-not-there");
+        let compiler = Compiler { program, ..Compiler::of_this_machine() };
+        let error = compiler.make(&[("a.cpp", "")], &["-c"], "o").unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("a-compiler-that-is-not-there") && text.contains("install g++"), "{text}");
+    }
+
+    #[test]
+    fn text_that_does_not_compile_is_refused_with_the_compilers_words() {
+        let error =
+            Compiler::of_this_machine().make(&[("a.cpp", "no such thing;")], &["-c"], "o").unwrap_err();
+        assert!(matches!(&error, CompileError::Refused(text) if text.contains("a.cpp:1")), "{error}");
     }
 }
