@@ -1,5 +1,5 @@
 use super::device::{Device, Failure, holds};
-use super::values::{below, plain, wild, zeros};
+use super::values::{Values, below, plain, wild, zeros};
 use crate::gemm::reference;
 use crate::kernels::{Address, GemmNn, GemmNt, GemmTn};
 
@@ -86,8 +86,7 @@ fn every_shape(device: &mut Device<'_>, orientation: Orientation) -> Result<(), 
     let drawn = drawn.as_chunks::<3>().0.iter().map(|shape| shape.map(|x| x as usize));
     for (case, [m, n, k]) in SHAPES.into_iter().chain(drawn).enumerate() {
         let (shape, seed) = ([m, n, k], 10 * case as u64);
-        let ways: [(fn(usize, u64) -> Vec<f32>, bool, usize); 3] =
-            [(plain, false, 0), (wild, true, 3), (zeros, true, 0)];
+        let ways: [(Values, bool, usize); 3] = [(plain, false, 0), (wild, true, 3), (zeros, true, 0)];
         for (values, from_output, gap) in ways {
             let (a, b) = (values(m * k, seed), values(k * n, seed + 1));
             let factors = Factors { shape, a, b, before: values(m * n, seed + 2) };

@@ -18,8 +18,11 @@ kernel! {
     shape(launch) { LaunchShape::line(launch.count.div_ceil(256), 256) }
 }
 
+/// A function's name and its definition.
+type Function = (&'static str, fn(f32) -> f32);
+
 /// In the order of the probe's cases.
-const FUNCTIONS: [(&str, fn(f32) -> f32); 5] = [
+const FUNCTIONS: [Function; 5] = [
     ("exp", math::exp::<f32>),
     ("ln", math::ln::<f32>),
     ("sin", math::sin::<f32>),

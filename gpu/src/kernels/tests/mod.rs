@@ -16,4 +16,5 @@ mod norm;
 mod optimiser;
 mod plants;
 mod rotate;
+mod tokens;
 mod values;

@@ -2,6 +2,9 @@
 
 use crate::weights::test_words;
 
+/// Makes so many numbers from a seed.
+pub(super) type Values = fn(usize, u64) -> Vec<f32>;
+
 /// Even over -1..1.
 pub(super) fn plain(len: usize, seed: u64) -> Vec<f32> {
     let mut words = test_words(seed);
