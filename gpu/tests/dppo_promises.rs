@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use tadpole_gpu::dppo::{
-    Deviation, Discard, Divergence, DppoError, DppoParams, LengthPenalty, LengthPenaltyError, Outcome,
-    RewardError, Row, Tally, TokenFault, Tokens, group_advantages, judge, token_gradients,
+    Deviation, Discard, Divergence, DppoError, DppoParams, RewardError, Row, Tally, TokenFault, Tokens,
+    group_advantages, judge, token_gradients,
 };
 use tadpole_gpu::math::double;
 
@@ -292,31 +292,4 @@ fn the_divergence_estimate_is_exact_for_small_and_large_ratios() {
         );
         assert_eq!(found.ratio_max, double::exp(d));
     }
-}
-
-#[test]
-fn raw_rewards_stand_before_the_length_term() {
-    let penalty = LengthPenalty { alpha: 0.1, free_tokens: 64 };
-    assert_eq!(Outcome::Success.raw_reward(), 1.0);
-    assert_eq!(Outcome::TruncatedCorrect.raw_reward(), 0.5);
-    assert_eq!(Outcome::Failure.raw_reward(), 0.0);
-    assert_eq!(Outcome::Success.shaped_reward(64, Some(&penalty)), 1.0);
-    assert!(Outcome::Success.shaped_reward(65, Some(&penalty)) < 1.0);
-    assert_eq!(Outcome::Success.shaped_reward(65, None), 1.0);
-    assert_eq!(Outcome::TruncatedCorrect.shaped_reward(448, Some(&penalty)), 0.5);
-    assert_eq!(Outcome::Failure.shaped_reward(448, Some(&penalty)), 0.0);
-}
-
-#[test]
-fn a_penalty_that_lets_a_success_fall_to_another_outcome_is_refused() {
-    let check = |alpha: f64, free_tokens: u64, most: u64| LengthPenalty { alpha, free_tokens }.check(most);
-    assert_eq!(check(0.1, 64, 448), Ok(()));
-    assert_eq!(check(0.0, 1, u64::MAX), Ok(()));
-    let Err(LengthPenaltyError::Inversion { reward, alpha_max, .. }) = check(0.5, 64, 448) else { panic!() };
-    assert!(reward < 0.5);
-    assert!(check(alpha_max * 0.999, 64, 448).is_ok());
-    assert!(check(alpha_max * 1.001, 64, 448).is_err());
-    assert!(matches!(check(-0.1, 64, 448), Err(LengthPenaltyError::Alpha(_))));
-    assert!(matches!(check(f64::NAN, 64, 448), Err(LengthPenaltyError::Alpha(_))));
-    assert_eq!(check(0.1, 0, 448), Err(LengthPenaltyError::FreeTokens));
 }

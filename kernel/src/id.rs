@@ -8,8 +8,8 @@ macro_rules! number {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
         $(#[$doc])*
         #[derive(
-            Archive, Serialize, Deserialize, serde::Serialize, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd,
-            Ord, Hash,
+            Archive, Serialize, Deserialize, serde::Serialize, serde::Deserialize, Clone, Copy, Debug, Default,
+            PartialEq, Eq, PartialOrd, Ord, Hash,
         )]
         #[serde(transparent)]
         pub struct $name(pub $inner);
@@ -102,6 +102,17 @@ impl serde::Serialize for Digest {
             serializer.serialize_str(&self.to_hex())
         } else {
             serde::Serialize::serialize(&self.0, serializer)
+        }
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+            Self::from_hex(&text).ok_or_else(|| serde::de::Error::custom("not 64 hexadecimal digits"))
+        } else {
+            serde::Deserialize::deserialize(deserializer).map(Self)
         }
     }
 }

@@ -66,6 +66,13 @@ mod tests {
     }
 
     #[test]
+    fn the_scenario_of_a_generator_outside_parses() {
+        let text = include_str!("../outside/scenario.toml");
+        let scenario = Scenario::parse(text, "outside.toml").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.name, "outside");
+    }
+
+    #[test]
     fn reuse_is_measured_as_frognano_is() {
         let parse = |name| Scenario::parse(scenario(name).unwrap().text, name).unwrap();
         let (frognano, reuse) = (parse("frognano"), parse("reuse"));

@@ -201,12 +201,16 @@ fn backend(scenario: &Scenario, execution: &Execution) -> Result<Arc<dyn Backend
     Ok(Arc::new(CpuBackend::with_isa(execution.threads, isa)?))
 }
 
+/// Room for answers of the sandbox that were given before: those of some thousand trajectories.
+const REMEMBERED_BYTES: u64 = 64 << 20;
+
 fn judge_of(scenario: &Scenario, execution: &Execution, meter: &Meter) -> Judge {
     let sandbox = match &execution.workers {
         Some(command) => SandboxPool::workers(command.clone(), execution.worker_count),
         None => SandboxPool::in_process(execution.worker_count),
     };
-    Judge { sandbox: Arc::new(sandbox.metered(meter)), limits: limits(&scenario.sandbox) }
+    let sandbox = sandbox.metered(meter).remembering(REMEMBERED_BYTES);
+    Judge { sandbox: Arc::new(sandbox), limits: limits(&scenario.sandbox) }
 }
 
 /// What one request to a scenario's sandbox may use.

@@ -20,13 +20,18 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("worker") {
         return worker::main();
     }
-    let tests: [(&str, fn()); 9] = [
+    let tests: [(&str, fn()); 11] = [
         ("workers_and_threads_agree", workers_and_threads_agree),
         ("memory_bombs_are_out_of_memory", memory_bombs_are_out_of_memory),
         ("a_native_loop_meets_the_watchdog", a_native_loop_meets_the_watchdog),
         ("deep_programs_do_not_end_the_run", deep_programs_do_not_end_the_run),
         ("a_killed_worker_leaves_no_trace", a_killed_worker_leaves_no_trace),
         ("a_worker_that_always_dies_is_a_verdict", a_worker_that_always_dies_is_a_verdict),
+        (
+            "a_request_is_worked_on_once_where_answers_are_remembered",
+            a_request_is_worked_on_once_where_answers_are_remembered,
+        ),
+        ("a_verdict_of_the_machine_is_not_remembered", a_verdict_of_the_machine_is_not_remembered),
         ("what_ran_before_does_not_matter", what_ran_before_does_not_matter),
         ("any_number_of_threads_may_call", any_number_of_threads_may_call),
         ("a_worker_ends_with_its_parent", a_worker_ends_with_its_parent),
@@ -191,6 +196,26 @@ fn a_worker_that_always_dies_is_a_verdict() {
     assert_eq!(report.verdict, Verdict::Aborted);
     let missing = WorkerCommand { program: "/nothing/here".into(), arguments: Vec::new() };
     assert!(SandboxPool::workers(missing, 1).bash(&project(), "ls", &Limits::default()).is_err());
+}
+
+fn a_request_is_worked_on_once_where_answers_are_remembered() {
+    let limits = Limits::default();
+    let pool = pool(1).remembering(1 << 20);
+    let first = pool.test(&project(), &tests(), &limits).unwrap();
+    kill(pool.idle_process_ids()[0]);
+    assert_eq!(pool.test(&project(), &tests(), &limits).unwrap(), first);
+    assert_eq!(pool.deaths(), 0, "the dead worker was not asked");
+    let outcome = pool.bash(&project(), "pytest", &limits).unwrap();
+    assert_eq!((outcome.exit_code, pool.deaths()), (0, 1), "another request needs one");
+}
+
+fn a_verdict_of_the_machine_is_not_remembered() {
+    let command = WorkerCommand { program: "/bin/false".into(), arguments: Vec::new() };
+    let pool = SandboxPool::workers(command, 1).remembering(1 << 20);
+    for asked in 1..=2 {
+        assert_eq!(pool.bash(&project(), "ls", &Limits::default()).unwrap().verdict, Verdict::Aborted);
+        assert_eq!(pool.deaths(), 2 * asked);
+    }
 }
 
 fn what_ran_before_does_not_matter() {

@@ -10,9 +10,6 @@ use tadpole_systems::sandbox::WorkerCommand;
 
 use crate::scratch::{profile_directory, workspace};
 
-/// Names a binary of the debug profile, for the comparison of profiles.
-pub const DEBUG_BINARY: &str = "TADPOLE_DEBUG_BINARY";
-
 /// What a finished command left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -60,19 +57,15 @@ impl std::fmt::Display for Outcome {
 /// Where it cannot be built.
 pub fn tadpole() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let path = profile_directory().join(format!("tadpole{}", std::env::consts::EXE_SUFFIX));
-        if is_stale(&path) {
-            build();
-        }
-        assert!(path.is_file(), "there is no {}: run `cargo build --release -p tadpole`", path.display());
-        path
-    })
+    BINARY.get_or_init(|| built(&profile_directory()))
 }
 
-/// The debug binary that [`DEBUG_BINARY`] names.
-pub fn debug_tadpole() -> Option<PathBuf> {
-    std::env::var_os(DEBUG_BINARY).map(PathBuf::from)
+/// The binary of the debug profile, built if need be: a first build of it takes minutes.
+///
+/// # Panics
+/// Where it cannot be built.
+pub fn debug_tadpole() -> PathBuf {
+    built(&profile_directory().with_file_name("debug"))
 }
 
 /// A command line of the binary, to be run.
@@ -80,6 +73,18 @@ pub fn command<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
     let mut command = Command::new(tadpole());
     command.args(arguments).stdin(Stdio::null());
     command
+}
+
+/// `command` in another working directory and another environment: other zone, language, home and logging.
+pub fn elsewhere<'a>(command: &'a mut Command, directory: &Path) -> &'a mut Command {
+    command
+        .current_dir(directory)
+        .env("TZ", "Pacific/Kiritimati")
+        .env("LANG", "tr_TR.UTF-8")
+        .env("LC_ALL", "tr_TR.UTF-8")
+        .env("HOME", directory)
+        .env("RUST_LOG", "trace")
+        .env("RUST_BACKTRACE", "full")
 }
 
 /// Runs a command to its end.
@@ -105,13 +110,18 @@ pub fn worker() -> WorkerCommand {
     WorkerCommand { program: tadpole().to_path_buf(), arguments: vec!["worker".to_owned()] }
 }
 
-/// Whether the checks run where everything must be checked.
-pub fn is_ci() -> bool {
-    std::env::var_os("CI").is_some_and(|value| value == "true")
+/// The binary in the directory of a profile.
+fn built(profile: &Path) -> PathBuf {
+    let path = profile.join(format!("tadpole{}", std::env::consts::EXE_SUFFIX));
+    if is_stale(&path) {
+        build(profile);
+    }
+    assert!(path.is_file(), "there is no {}, although cargo built it", path.display());
+    path
 }
 
-fn build() {
-    let directory = profile_directory();
+/// Has cargo build the binary into the directory of a profile.
+fn build(directory: &Path) {
     let profile = match directory.file_name().and_then(|name| name.to_str()) {
         Some("debug") => "dev",
         Some(other) => other,
@@ -119,17 +129,8 @@ fn build() {
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--profile",
-            profile,
-            "--package",
-            "tadpole",
-            "--bin",
-            "tadpole",
-            "--target-dir",
-        ])
+        .args(["build", "--quiet", "--profile", profile, "--package", "tadpole", "--bin", "tadpole"])
+        .arg("--target-dir")
         .arg(directory.parent().expect("a profile lies in a target directory"))
         .current_dir(workspace())
         .status()

@@ -1,8 +1,10 @@
 //! Runs driven in this process.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tadpole_kernel::driver::Kernel;
+use tadpole_kernel::driver::{Kernel, KernelError};
+use tadpole_kernel::storage::Storage;
 use tadpole_scenarios::assets;
 use tadpole_scenarios::schema::Scenario;
 use tadpole_systems::assembly::{Assembly, Execution, assemble};
@@ -45,6 +47,23 @@ pub fn start(scenario: &Scenario, run: &Path, execution: &Execution) -> Kernel {
 pub fn reopen(scenario: &Scenario, run: &Path, execution: &Execution) -> Kernel {
     let Assembly { systems, header, .. } = assembled(scenario, execution);
     Kernel::resume(run, header, systems).unwrap()
+}
+
+/// [`reopen`] on another medium than the disk.
+///
+/// # Errors
+/// Where the medium fails.
+///
+/// # Panics
+/// Where the scenario cannot be run here.
+pub fn reopen_on(
+    scenario: &Scenario,
+    run: &Path,
+    execution: &Execution,
+    medium: Arc<dyn Storage>,
+) -> Result<Kernel, KernelError> {
+    let Assembly { systems, header, .. } = assembled(scenario, execution);
+    Kernel::resume_on(run, medium, header, systems)
 }
 
 /// Runs a scenario to its end.

@@ -7,6 +7,7 @@ pub mod binary;
 pub mod bits;
 pub mod drive;
 pub mod nano;
+pub mod outside;
 pub mod programs;
 pub mod scratch;
 pub mod smoke;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use tadpole_kernel::id::Digest;
@@ -23,7 +24,7 @@ pub fn run() -> &'static Path {
                 fs::remove_dir_all(stale.unwrap().path()).unwrap();
             }
             let making = held.directory.join("making");
-            complete(&making, 2);
+            let _table = binary::finish(&mut command(&making, 2)).succeeded();
             fs::rename(&making, &run).unwrap();
         }
         (held, run)
@@ -31,16 +32,13 @@ pub fn run() -> &'static Path {
     run
 }
 
-/// Runs smoke to its end in `run`, which does not exist.
+/// A command of the binary that runs smoke in `run`, which does not exist.
 ///
 /// # Panics
-/// Where it fails.
-pub fn complete(run: &Path, threads: usize) {
-    let threads = threads.to_string();
-    let run = run.to_str().expect("a path in UTF-8");
-    let _summary =
-        binary::run(["run", "smoke", "--threads", &threads, "--out", run, "--set", "exec.progress=none"])
-            .succeeded();
+/// Where the path is not UTF-8.
+pub fn command(run: &Path, threads: usize) -> Command {
+    let (threads, run) = (threads.to_string(), run.to_str().expect("a path in UTF-8"));
+    binary::command(["run", "smoke", "--threads", &threads, "--out", run, "--set", "exec.progress=none"])
 }
 
 /// Names scenario and binary.

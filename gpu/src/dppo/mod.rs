@@ -1,4 +1,4 @@
-//! DPPO: which sampled tokens are trained on, with which gradient, and what a trajectory is worth.
+//! DPPO: which sampled tokens are trained on, with which gradient, and what the length of a success costs.
 //!
 //! With `p = exp(lp)` under the policy that is trained, `q = exp(lp_rollout)` under the one that sampled, the ratio
 //! `rho = exp(lp - lp_rollout)`, the advantage `A` of the trajectory and `|T|` trainable tokens in the optimiser step:
@@ -12,8 +12,8 @@
 
 mod advantage;
 mod gradient;
+mod length;
 mod real;
-mod reward;
 mod token;
 
 pub use advantage::{
@@ -21,6 +21,6 @@ pub use advantage::{
     normalise,
 };
 pub use gradient::{DppoError, Tally, TokenGradients, Tokens, token_gradients};
+pub use length::LengthPenalty;
 pub use real::Real;
-pub use reward::{LengthPenalty, LengthPenaltyError, Outcome, TRUNCATED_REWARD};
 pub use token::{Divergence, DppoParams, Judged, LOG_PROB_SLACK, TokenFault, judge};

@@ -16,6 +16,7 @@ use crate::draws::{Stream, StreamKey};
 use crate::effect::{Asking, EffectStore};
 use crate::event::Event;
 use crate::id::{Digest, Step};
+use crate::keyframe::{self, Spacing};
 use crate::log::{self, Commit, Sealed, Writer};
 use crate::replay::Replay;
 use crate::run::{self, Lock, RunError, RunHeader, Timing, TimingLog};
@@ -45,6 +46,7 @@ pub struct Kernel {
     reader: BlobReader,
     effects: EffectStore,
     timing: TimingLog,
+    keyframes: Option<Spacing>,
     recovered: Option<String>,
     poisoned: bool,
     _lock: Lock,
@@ -109,6 +111,7 @@ impl Kernel {
             reader,
             effects,
             timing,
+            keyframes: None,
             recovered,
             poisoned: false,
             _lock: lock,
@@ -182,10 +185,28 @@ impl Kernel {
         let sealed = if ends { Sealed::Yes } else { Sealed::No };
         let bodies = bodies.iter().map(|(schema, body)| (*schema, body.as_slice()));
         let commit = self.writer.commit(bodies, world, draws, sealed)?;
+        self.keep_keyframe(&commit);
         if ends && self.systems.keeps() == Keep::Iterations {
             self.blobs.remove(&superseded(&self.world.view()))?;
         }
         Ok(Committed { system, events, commit })
+    }
+
+    /// Keyframes are written from now on, so that any step of the run can be reached fast.
+    pub fn keep_keyframes(&mut self, spacing: Spacing) {
+        self.keyframes = Some(spacing);
+    }
+
+    /// A keyframe that cannot be written is done without: it is derived, and nothing depends on it.
+    fn keep_keyframe(&self, commit: &Commit) {
+        if !self.keyframes.is_some_and(|spacing| spacing.is_due(commit)) {
+            return;
+        }
+        let (segment, end) = self.writer.end();
+        let written = keyframe::write_at(self.storage.as_ref(), segment, end, commit, &self.world);
+        if let Err(error) = written {
+            tracing::warn!(step = %commit.step, %error, "the keyframe was not written");
+        }
     }
 
     /// The world as it is now.

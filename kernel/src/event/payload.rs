@@ -7,16 +7,18 @@ use crate::id::{Digest, Iteration, Member, StableId, Version, Visit};
 macro_rules! data {
     ($($(#[$meta:meta])* pub $kind:ident $name:ident $body:tt)*) => {$(
         $(#[$meta])*
-        #[derive(Archive, Serialize, Deserialize, serde::Serialize, Clone, Debug, PartialEq)]
+        #[derive(Archive, Serialize, Deserialize, serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq)]
         pub $kind $name $body
     )*};
 }
 
 /// Bytes that stay in their event below 64 KiB and go to the blob store from there on.
-#[derive(Archive, Serialize, Deserialize, serde::Serialize, Clone, Debug, PartialEq, Eq)]
+#[derive(
+    Archive, Serialize, Deserialize, serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq, Eq,
+)]
 pub enum Bulk {
     /// Held in the event.
-    Inline(#[serde(serialize_with = "summarise_bytes")] Vec<u8>),
+    Inline(#[serde(serialize_with = "summarise_bytes", deserialize_with = "whole_bytes")] Vec<u8>),
     /// Held in the blob store.
     Blob(Digest),
 }
@@ -38,6 +40,25 @@ fn summarise_bytes<S: serde::Serializer>(bytes: &[u8], serializer: S) -> Result<
     } else {
         serializer.serialize_bytes(bytes)
     }
+}
+
+/// The bytes themselves; the summary that people see cannot be read back.
+fn whole_bytes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    struct Bytes;
+
+    impl serde::de::Visitor<'_> for Bytes {
+        type Value = Vec<u8>;
+
+        fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            out.write_str("bytes")
+        }
+
+        fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+            Ok(bytes.to_vec())
+        }
+    }
+
+    deserializer.deserialize_bytes(Bytes)
 }
 
 data! {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::commit::genesis;
+use super::commit::{Commit, genesis};
 use super::error::{Fault, LogError};
 use super::group::{self, Expected, Group};
 use super::recovery;
@@ -94,6 +94,38 @@ impl Cursor {
             tail,
             done: false,
         })
+    }
+
+    /// Opens the log behind `commit`, which is said to end at byte `end` of `segment`; `None` where it does not. What lies
+    /// before is not read: whoever goes on from there must know the world that this commit names.
+    pub(crate) fn open_behind(
+        storage: Arc<dyn Storage>,
+        segment: u32,
+        end: u64,
+        commit: &Commit,
+    ) -> Result<Option<Self>, LogError> {
+        let segments = count_segments(storage.as_ref())?;
+        if segment >= segments {
+            return Ok(None);
+        }
+        let bytes = Arc::new(storage.read(&segment::name(segment))?);
+        let Ok(header) = SegmentHeader::from_bytes(&bytes) else { return Ok(None) };
+        let Some(at) = usize::try_from(end).ok().filter(|&end| end <= bytes.len()) else { return Ok(None) };
+        if header.index != segment || !group::ends_with(&bytes[..at], header.run, commit) {
+            return Ok(None);
+        }
+        let position = Position { step: commit.step.next(), sequence: commit.next(), chain: commit.chain };
+        let tail = Tail { segment: Some(segment), length: end, sealed: commit.seals, torn: None };
+        Ok(Some(Self {
+            storage,
+            run: header.run,
+            segments,
+            open: Some(Open { index: segment, bytes, at, sealed: commit.seals }),
+            next_segment: segment + 1,
+            position,
+            tail,
+            done: false,
+        }))
     }
 
     /// The run's id.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::commit::Commit;
+use super::commit::{COMMIT_BODY, Commit};
 use super::error::{Fault, LogError};
 use super::frame::{self, FRAME_HEADER, FrameHeader, FrameKind};
 use crate::draws::DrawCount;
@@ -19,6 +19,7 @@ pub struct Group {
     commit: Commit,
     segment_index: u32,
     offset: usize,
+    end: usize,
 }
 
 impl Group {
@@ -35,6 +36,11 @@ impl Group {
     /// Where in the segment it starts, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset as u64
+    }
+
+    /// Where in the segment it ends, in bytes.
+    pub fn end(&self) -> u64 {
+        self.end as u64
     }
 
     /// How many events it has.
@@ -98,12 +104,24 @@ pub(super) fn read(
                 check(commit.chain == chain, Fault::Commit("chain")).map_err(fault)?;
                 let end = at + frame.size;
                 let segment = Arc::clone(segment);
-                let group = Group { segment, bodies, commit, segment_index: expected.segment, offset: start };
+                let group =
+                    Group { segment, bodies, commit, segment_index: expected.segment, offset: start, end };
                 return Ok((group, end));
             }
         }
     }
     Err((start, Fault::Uncommitted))
+}
+
+/// Whether `bytes` end with the frame of `commit`, of a run of this id.
+pub(super) fn ends_with(bytes: &[u8], run: Digest, commit: &Commit) -> bool {
+    let size = FRAME_HEADER + frame::padded(COMMIT_BODY);
+    let Some(start) = bytes.len().checked_sub(size) else { return false };
+    frame::read(&bytes[start..]).is_ok_and(|frame| {
+        frame.header.kind == FrameKind::Commit
+            && frame.header.lineage == frame::lineage(run)
+            && frame.body == commit.to_bytes()
+    })
 }
 
 fn read_commit(

@@ -6,7 +6,7 @@ use super::commit::Commit;
 use super::cursor::{Position, Tail};
 use super::error::LogError;
 use super::group::{Closing, GroupBuffer};
-use super::segment::{self, DIR, SegmentHeader};
+use super::segment::{self, DIR, SEGMENT_HEADER, SegmentHeader};
 use crate::draws::DrawCount;
 use crate::id::Digest;
 use crate::storage::{Storage, StorageFile};
@@ -25,6 +25,8 @@ pub(crate) struct Writer {
     run: Digest,
     file: Option<Box<dyn StorageFile>>,
     next_segment: u32,
+    /// Bytes of the segment written last.
+    length: u64,
     position: Position,
     buffer: GroupBuffer,
     poisoned: bool,
@@ -49,12 +51,18 @@ impl Writer {
             }
         };
         let buffer = GroupBuffer::default();
-        Ok(Self { storage, run, file, next_segment, position, buffer, poisoned: false })
+        let length = tail.length;
+        Ok(Self { storage, run, file, next_segment, length, position, buffer, poisoned: false })
     }
 
     /// Where the next group will be.
     pub(crate) fn position(&self) -> Position {
         self.position
+    }
+
+    /// The segment written last, and how many bytes it has: where the last commit ends.
+    pub(crate) fn end(&self) -> (u32, u64) {
+        (self.next_segment.saturating_sub(1), self.length)
     }
 
     /// Appends a group of (schema, body) and makes it durable.
@@ -96,6 +104,7 @@ impl Writer {
         let (commit, bytes) = self.buffer.close(self.run, chain, closing);
         file.write_all(bytes)?;
         file.sync()?;
+        self.length += bytes.len() as u64;
         self.position = Position { step: step.next(), sequence: commit.next(), chain: commit.chain };
         self.file = (sealed == Sealed::No).then_some(file);
         Ok(commit)
@@ -112,6 +121,7 @@ impl Writer {
         file.write_all(&header.to_bytes())?;
         file.sync()?;
         self.storage.sync_dir(DIR)?;
+        self.length = SEGMENT_HEADER as u64;
         Ok(file)
     }
 }

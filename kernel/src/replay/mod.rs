@@ -1,12 +1,14 @@
 //! Replay: the fold of `apply` over the log, each commit's world digest checked.
 //!
-//! Keyframes, when they come, start this fold from a snapshot instead of the first step; `Replay::to` is their place.
+//! `Replay::seek` starts the fold from the nearest keyframe instead of the first step.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::event::{Event, RunStartedV1};
 use crate::id::{Digest, Step};
+use crate::keyframe;
 use crate::log::{Commit, Cursor, Group};
 use crate::run::{self, RunError};
 use crate::storage::{Disk, Storage};
@@ -36,6 +38,15 @@ pub enum ReplayError {
         /// How many there are.
         steps: u64,
     },
+    /// A keyframe could not be written.
+    #[error("the keyframe of step {step} cannot be written: {error}")]
+    Keyframe {
+        /// The step.
+        step: Step,
+        /// What failed.
+        #[source]
+        error: io::Error,
+    },
 }
 
 /// A world growing along its log.
@@ -45,6 +56,8 @@ pub struct Replay {
     world: World,
     started: Option<RunStartedV1>,
     last: Option<Commit>,
+    group: Option<Group>,
+    keyframe: Option<Step>,
 }
 
 impl Replay {
@@ -55,7 +68,30 @@ impl Replay {
 
     pub(crate) fn over(storage: Arc<dyn Storage>) -> Result<Self, ReplayError> {
         let cursor = Cursor::open(storage).map_err(RunError::from)?;
-        Ok(Self { cursor, world: World::new(), started: None, last: None })
+        Ok(Self { cursor, world: World::new(), started: None, last: None, group: None, keyframe: None })
+    }
+
+    /// Opens a run directory and applies steps up to and with `step`, from the last sound keyframe before it on (from the
+    /// first step where there is none). The log before the keyframe is not read: the keyframe's world is what its commit
+    /// recorded, and everything behind is checked as ever.
+    pub fn seek(dir: impl AsRef<Path>, step: Step) -> Result<Self, ReplayError> {
+        Self::seek_over(&(Arc::new(Disk::new(dir.as_ref())) as Arc<dyn Storage>), step)
+    }
+
+    pub(crate) fn seek_over(storage: &Arc<dyn Storage>, step: Step) -> Result<Self, ReplayError> {
+        let mut replay = match keyframe::before(storage, step) {
+            None => Self::over(Arc::clone(storage))?,
+            Some((world, cursor, commit)) => Self {
+                cursor,
+                world,
+                started: None,
+                last: Some(commit),
+                group: None,
+                keyframe: Some(commit.step),
+            },
+        };
+        replay.to(step)?;
+        Ok(replay)
     }
 
     /// Applies the next step; `None` at the end of what is committed.
@@ -71,6 +107,7 @@ impl Replay {
             return Err(ReplayError::World { step: commit.step, recorded: commit.world, recomputed });
         }
         self.last = Some(commit);
+        self.group = Some(group);
         Ok(Some(commit))
     }
 
@@ -101,6 +138,16 @@ impl Replay {
     /// The commit applied last.
     pub fn last(&self) -> Option<&Commit> {
         self.last.as_ref()
+    }
+
+    /// The group applied last. After `seek` and `step`, that of the step where the replay stands.
+    pub fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
+    }
+
+    /// The step whose keyframe the replay began with; `None` where it began with the first step.
+    pub fn keyframe(&self) -> Option<Step> {
+        self.keyframe
     }
 
     pub(crate) fn into_parts(self) -> (World, Cursor, Option<RunStartedV1>) {

@@ -3,21 +3,21 @@
 //! Fields are plain and public for reading: deciders are read-only systems, so bevy hands them shared references only,
 //! and the bevy world itself never leaves the kernel.
 //!
-//! Every component derives `Serialize`: its canonical bytes (world digest), its JSON (dumps, diffs) and nothing else. A
-//! new field is therefore part of the digest without a further line.
+//! Every component derives `Serialize` and `Deserialize`: its canonical bytes (world digest, keyframes), its JSON (dumps,
+//! diffs) and nothing else. A new field is therefore part of digest and keyframe without a further line.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bevy_ecs::prelude::Component;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::canonical;
 use crate::event::{Direction, Exit, Facts, Purpose, Refinement, Rejection, Segment, TaskContent};
 use crate::id::{Digest, Iteration, Member, StableId, Version, Visit};
 
 /// Where the run stands. On `StableId(0)` alone.
-#[derive(Component, Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Component, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// The run's id.
     pub run: Digest,
@@ -51,7 +51,7 @@ pub struct Progress {
 }
 
 /// What happens next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// The base policy and the held-out sets are not there yet.
     #[default]
@@ -69,7 +69,7 @@ pub enum Phase {
 }
 
 /// A set of weights.
-#[derive(Component, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Component, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// Iteration that made it.
     pub iteration: Iteration,
@@ -84,7 +84,7 @@ pub struct Policy {
 }
 
 /// A candidate task.
-#[derive(Component, Clone, Debug, PartialEq, Serialize)]
+#[derive(Component, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Iteration it was made for.
     pub iteration: Iteration,
@@ -101,7 +101,7 @@ pub struct Candidate {
 }
 
 /// Where a candidate stands in the funnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// Not validated yet.
     Generated,
@@ -114,7 +114,7 @@ pub enum Status {
 }
 
 /// What a task or candidate consists of. Leaves the world when its iteration ends; stays for held-out tasks.
-#[derive(Component, Clone, Debug, PartialEq, Serialize)]
+#[derive(Component, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Content {
     /// The content.
     pub content: Arc<TaskContent>,
@@ -125,7 +125,7 @@ pub struct Content {
 }
 
 /// A task: admitted, or held out.
-#[derive(Component, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Component, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// Content digest: its name in random streams.
     pub digest: Digest,
@@ -134,7 +134,7 @@ pub struct Task {
 }
 
 /// Where a task came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskSource {
     /// Admitted in an iteration.
     Admitted {
@@ -157,7 +157,7 @@ pub enum TaskSource {
 }
 
 /// What is known of a trajectory.
-#[derive(Component, Clone, Debug, PartialEq, Serialize)]
+#[derive(Component, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trajectory {
     /// Candidate or task it was played on.
     pub subject: StableId,
@@ -225,29 +225,36 @@ impl Serialize for History {
     }
 }
 
+/// What a keyframe holds of it: the segments.
+impl<'de> Deserialize<'de> for History {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Self::new)
+    }
+}
+
 /// What was learnt about a policy on the held-out sets. On the policy that was measured.
-#[derive(Component, Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Component, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// The events, as they were, in order.
     pub results: Vec<crate::event::EvaluationFinishedV1>,
 }
 
 /// One optimiser step, as it was.
-#[derive(Component, Clone, Debug, PartialEq, Serialize)]
+#[derive(Component, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
     /// The event.
     pub result: crate::event::UpdateAppliedV1,
 }
 
 /// How the candidates of an iteration fared. On the run's entity, one entry an iteration, updated by `apply`.
-#[derive(Component, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Component, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Funnel {
     /// By iteration.
     pub iterations: BTreeMap<u32, IterationFunnel>,
 }
 
 /// Counts of one iteration.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationFunnel {
     /// Candidates generated, refined ones included.
     pub candidates: u32,

@@ -57,6 +57,11 @@ impl Index {
         self.by_component[C::SLOT].range(range).map(|(&id, &entity)| (id, entity))
     }
 
+    /// Entities that carry the component of `slot`.
+    pub(super) fn with_slot(&self, slot: usize) -> &BTreeMap<StableId, Entity> {
+        &self.by_component[slot]
+    }
+
     /// How many entities carry component `C`.
     pub fn count<C: Registered>(&self) -> usize {
         self.by_component[C::SLOT].len()

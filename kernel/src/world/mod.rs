@@ -9,6 +9,7 @@ mod index;
 mod ledger;
 mod rebuild;
 mod registry;
+mod snapshot;
 mod view;
 
 use bevy_ecs::prelude::EntityRef;
@@ -18,6 +19,7 @@ pub use component::*;
 pub use index::{Identity, Index};
 pub use rebuild::{DigestFault, WorldDifference};
 pub use registry::Registered;
+pub(crate) use snapshot::SnapshotFault;
 pub use view::{RUN, WorldView};
 
 use crate::event::Event;

@@ -3,7 +3,6 @@
 use bevy_ecs::prelude::Component;
 use serde_json::Value;
 
-use super::component::Trajectory;
 use super::index::{Identity, Index};
 use super::{COMPONENTS, REGISTRY, World};
 use crate::draws::Stream;
@@ -53,11 +52,7 @@ impl World {
                 fresh.ledger.touch(slot, id);
             }
         }
-        let played: Vec<_> = self.view().all::<Trajectory>().map(|(id, it)| (it.subject, id)).collect();
-        let mut index = fresh.ecs.resource_mut::<Index>();
-        for (subject, id) in played {
-            index.note_played(subject, id);
-        }
+        fresh.index_subjects();
         fresh
     }
 

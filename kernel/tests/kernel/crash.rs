@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tadpole_kernel::driver::{Kernel, KernelError};
+use tadpole_kernel::faulty::{Faulty, Stop};
 use tadpole_kernel::log::LogError;
 
-use crate::faulty::{Faulty, Stop};
 use crate::toy::{self, SCENARIO, header, systems};
 
 fn copy(from: &Path, to: &Path) {

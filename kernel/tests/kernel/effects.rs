@@ -10,11 +10,11 @@ use tadpole_kernel::decide::{Context, DecideResult, Decision, Systems};
 use tadpole_kernel::driver::{Kernel, KernelError};
 use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::Event;
+use tadpole_kernel::faulty::{Faulty, Stop};
 use tadpole_kernel::run::{RunHeader, RunReader};
 use tadpole_kernel::verify::{VerifyOptions, verify};
 use tadpole_kernel::world::{Phase, WorldView};
 
-use crate::faulty::{Faulty, Stop};
 use crate::toy::{self, SCENARIO, header};
 
 /// An endpoint that counts how often it is asked, and answers differently each time.

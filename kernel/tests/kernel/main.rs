@@ -9,8 +9,8 @@
 mod crash;
 mod damage;
 mod effects;
-mod faulty;
 mod golden;
+mod keyframes;
 mod lifecycle;
 mod metamorphic;
 mod retention;

@@ -62,6 +62,17 @@ impl Tree {
         Self { entries: BTreeMap::new() }
     }
 
+    /// A tree of ordinary files; refuses what [`Tree::insert`] does.
+    pub fn from_files<P: AsRef<str>, B: Into<Vec<u8>>>(
+        files: impl IntoIterator<Item = (P, B)>,
+    ) -> Result<Self, PathError> {
+        let mut tree = Self::new();
+        for (path, bytes) in files {
+            tree.insert_file(path.as_ref(), bytes)?;
+        }
+        Ok(tree)
+    }
+
     /// Puts `entry` at `path`, in place of what stood there; bits of a mode beyond [`MODE_MASK`] are dropped. Refuses a
     /// malformed path, and one that lies below a file or link or is a directory already.
     pub fn insert(&mut self, path: &str, mut entry: Entry) -> Result<(), PathError> {
@@ -212,11 +223,7 @@ mod tests {
     use super::*;
 
     fn tree(files: &[(&str, &str)]) -> Tree {
-        let mut tree = Tree::new();
-        for (path, text) in files {
-            tree.insert_file(path, *text).unwrap();
-        }
-        tree
+        Tree::from_files(files.iter().copied()).unwrap()
     }
 
     #[test]

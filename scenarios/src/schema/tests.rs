@@ -258,10 +258,9 @@ fn overrides_are_checked_as_the_file_is() {
 }
 
 #[test]
-fn looks_and_rules_follow_the_curriculum() {
+fn rules_follow_the_iteration() {
     let scenario = Scenario::parse("[curriculum]\nadmission_last = \"0 < p <= 0.5\"", FILE).unwrap();
     let curriculum = &scenario.curriculum;
-    assert_eq!(curriculum.looks(), [4, 4]);
     assert_eq!(curriculum.admission_at(4, 5).to_string(), "3/8..5/8");
     assert_eq!(curriculum.admission_at(5, 5).to_string(), "0 < p <= 1/2");
     let length = &scenario.reward.length;

@@ -8,7 +8,7 @@ use tadpole_kernel::world::WorldView;
 
 use super::stage::budget_left;
 use crate::capability::{Judge, Recipe};
-use crate::generator::{Draw, Means, Synthesis};
+use crate::generator::{Answered, Draw, Means, Synthesis};
 use crate::ids::Ids;
 use crate::parallel;
 
@@ -30,15 +30,14 @@ pub fn generate(
     let made = parallel::map(recipe.threads(), &draws, |_, draw| synthesis.generate(*draw, &means))?;
     let mut ids = Ids::after(progress);
     let mut decision = Decision::default();
-    for (draw, made) in draws.iter().zip(made) {
+    for (draw, Answered { answer: made, effects }) in draws.iter().zip(made) {
         decision.draws.add(made.draws);
-        let attempt = made.attempt;
-        decision.events.extend(made.effects.iter().cloned());
+        decision.events.extend(effects);
         let generated = CandidateGeneratedV1 {
             candidate: ids.next(),
             iteration: progress.iteration,
             draw: draw.index,
-            attempt,
+            attempt: made.attempt,
             refined: None,
             content: made.into_content(&mut decision),
         };

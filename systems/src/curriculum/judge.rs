@@ -12,7 +12,7 @@ use tadpole_kernel::world::{Candidate, Content, Progress, WorldView};
 use super::rule::{Banded, Calibrated, Curriculum, Judgement};
 use super::stage::{Looks, Stage, budget_left};
 use crate::capability::{Judge, Recipe};
-use crate::generator::{Means, Synthesis};
+use crate::generator::{Answered, Means, Synthesis};
 use crate::ids::Ids;
 use crate::parallel;
 
@@ -89,17 +89,19 @@ fn refine(
     recipe: &Recipe,
 ) -> Result<(), tadpole_kernel::decide::DecideError> {
     let made = parallel::map(recipe.threads(), wanted, |index, wanted| {
-        let Some(Content { content, .. }) = world.content(wanted.parent) else { return Ok(None) };
+        let Some(Content { content, .. }) = world.content(wanted.parent) else {
+            return Ok(Answered::alone(None));
+        };
         if index >= allowed {
-            return Ok(None);
+            return Ok(Answered::alone(None));
         }
         synthesis.refine(&content.origin, wanted.refinement.direction, means)
     })?;
-    for (wanted, made) in wanted.iter().zip(made) {
+    for (wanted, Answered { answer, effects }) in wanted.iter().zip(made) {
+        decision.events.extend(effects);
         let parent = world.candidate(wanted.parent);
-        match (made, parent) {
+        match (answer, parent) {
             (Some(made), Some(parent)) => {
-                decision.events.extend(made.effects.iter().cloned());
                 let generated = CandidateGeneratedV1 {
                     candidate: ids.next(),
                     iteration: parent.iteration,

@@ -5,7 +5,7 @@ use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{DecideError, DecideResult, Decision};
 use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{EvaluationFinishedV1, Event, Grade, PassAt, Purpose};
-use tadpole_kernel::id::{Member, StableId, Version, Visit};
+use tadpole_kernel::id::{Iteration, Member, StableId, Version, Visit};
 use tadpole_kernel::world::{TaskSource, WorldView};
 
 use super::plan::{self, Measurement};
@@ -64,7 +64,7 @@ pub(crate) fn held_out(world: &WorldView, name: &str) -> Vec<StableId> {
 
 /// What the trajectories of a measurement, `samples` a task, came to.
 pub(crate) fn tally(
-    iteration: tadpole_kernel::id::Iteration,
+    iteration: Iteration,
     measurement: &Measurement<'_>,
     tasks: u32,
     played: &[Played],

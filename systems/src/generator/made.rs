@@ -2,7 +2,7 @@
 
 use tadpole_kernel::decide::Decision;
 use tadpole_kernel::draws::DrawCount;
-use tadpole_kernel::event::{Event, Origin, TaskContent};
+use tadpole_kernel::event::{Origin, TaskContent};
 use tadpole_kernel::id::{Digest, StableId};
 use tadpole_scenarios::repository::Tree;
 
@@ -25,8 +25,6 @@ pub struct Made {
     pub hidden: Tree,
     /// Randomness drawn.
     pub draws: DrawCount,
-    /// Answers from outside that it was made of.
-    pub effects: Vec<Event>,
 }
 
 impl Made {

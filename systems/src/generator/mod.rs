@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bevy_ecs::prelude::Resource;
 use tadpole_kernel::decide::DecideError;
 use tadpole_kernel::effect::EffectStore;
-use tadpole_kernel::event::{Direction, Origin};
+use tadpole_kernel::event::{Direction, Event, Origin};
 use tadpole_kernel::id::Iteration;
 
 pub use made::Made;
@@ -38,10 +38,27 @@ pub struct Means<'a> {
     pub effects: &'a EffectStore,
 }
 
+/// What a generator answers, with the answers from outside that it rests on: they stand in the decision whatever it makes of
+/// them, a refusal included.
+#[derive(Clone, Debug)]
+pub struct Answered<T> {
+    /// The answer.
+    pub answer: T,
+    /// The effects, in the order in which they were used.
+    pub effects: Vec<Event>,
+}
+
+impl<T> Answered<T> {
+    /// An answer for which nobody outside was asked.
+    pub fn alone(answer: T) -> Self {
+        Self { answer, effects: Vec::new() }
+    }
+}
+
 /// Makes tasks. Whether a task is sound is not its word: validation runs the tests again.
 pub trait Generator: Send + Sync {
     /// A task of the raw distribution; the same draw gives the same task.
-    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Made, DecideError>;
+    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Answered<Made>, DecideError>;
 
     /// The same fault, easier or harder to find; `None` where nothing is left to move.
     fn refine(
@@ -49,7 +66,7 @@ pub trait Generator: Send + Sync {
         origin: &Origin,
         direction: Direction,
         means: &Means<'_>,
-    ) -> Result<Option<Made>, DecideError>;
+    ) -> Result<Answered<Option<Made>>, DecideError>;
 }
 
 /// The generator of a run, as a capability.

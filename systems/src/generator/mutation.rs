@@ -13,7 +13,7 @@ use tadpole_scenarios::world::{
     WorldSpec, shortest, test_file, test_path,
 };
 
-use super::{Draw, Generator, Made, Means};
+use super::{Answered, Draw, Generator, Made, Means};
 use crate::capability::Judge;
 
 /// The generator's name in events.
@@ -40,14 +40,14 @@ impl Draws for Drawn<'_> {
 }
 
 impl Generator for Mutation {
-    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Made, DecideError> {
+    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Answered<Made>, DecideError> {
         let Draw { seed, iteration, index } = draw;
         let mut stream =
             Stream::new(seed, &StreamKey { iteration, visit: Visit(index), ..StreamKey::new("raw draw") });
         let blueprint = Blueprint::draw(&self.spec, Split::Train, &mut Drawn(&mut stream));
         let mut draws = DrawCount::default();
         draws.count(&stream);
-        Ok(Made { draws, ..self.task(&blueprint, means.judge)? })
+        Ok(Answered::alone(Made { draws, ..self.task(&blueprint, means.judge)? }))
     }
 
     fn refine(
@@ -55,7 +55,7 @@ impl Generator for Mutation {
         origin: &Origin,
         direction: Direction,
         means: &Means<'_>,
-    ) -> Result<Option<Made>, DecideError> {
+    ) -> Result<Answered<Option<Made>>, DecideError> {
         let blueprint = Blueprint {
             seed: origin.seed,
             split: Split::Train,
@@ -69,7 +69,8 @@ impl Generator for Mutation {
             Direction::Easier => world::Direction::Easier,
             Direction::Harder => world::Direction::Harder,
         };
-        blueprint.refine(direction).map(|refined| self.task(&refined, means.judge)).transpose()
+        let refined = blueprint.refine(direction).map(|refined| self.task(&refined, means.judge));
+        refined.transpose().map(Answered::alone)
     }
 }
 
@@ -108,7 +109,6 @@ impl Mutation {
             gold: faulted.gold,
             hidden: cases.files(&project, |_| usize::MAX),
             draws: DrawCount::default(),
-            effects: Vec::new(),
         })
     }
 }

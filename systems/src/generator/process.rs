@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use tadpole_kernel::decide::{Context, DecideError};
 use tadpole_kernel::draws::DrawCount;
 use tadpole_kernel::event::{Direction, Origin};
-use tadpole_scenarios::repository::Tree;
+use tadpole_scenarios::repository::{PathError, Tree};
 
-use super::{Draw, Generator, Made, Means};
+use super::{Answered, Draw, Generator, Made, Means};
 
 /// The generator's name in events, and the kind of its effects.
 pub const KIND: &str = "generator";
@@ -109,10 +109,9 @@ struct Answer {
 }
 
 impl Generator for Process {
-    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Made, DecideError> {
+    fn generate(&self, draw: Draw, means: &Means<'_>) -> Result<Answered<Made>, DecideError> {
         let Draw { seed, iteration, index } = draw;
-        let made = self.serve(&Request::Generate { seed, iteration: iteration.0, index }, means)?;
-        made.ok_or_else(|| DecideError::new("the generator answered a request for a task with null"))
+        self.serve(&Request::Generate { seed, iteration: iteration.0, index }, means, Self::task)
     }
 
     fn refine(
@@ -120,12 +119,12 @@ impl Generator for Process {
         origin: &Origin,
         direction: Direction,
         means: &Means<'_>,
-    ) -> Result<Option<Made>, DecideError> {
+    ) -> Result<Answered<Option<Made>>, DecideError> {
         let direction = match direction {
             Direction::Easier => "easier",
             Direction::Harder => "harder",
         };
-        self.serve(&Request::Refine { origin, direction }, means)
+        self.serve(&Request::Refine { origin, direction }, means, Self::task_or_null)
     }
 }
 
@@ -140,17 +139,23 @@ impl Process {
         Some(Self { program, arguments: arguments.to_vec() })
     }
 
-    /// The answer to a request, recorded or asked for.
-    fn serve(&self, request: &Request<'_>, means: &Means<'_>) -> Result<Option<Made>, DecideError> {
+    /// The answer to a request, recorded or asked for, as `read` understands it.
+    fn serve<T>(
+        &self,
+        request: &Request<'_>,
+        means: &Means<'_>,
+        read: fn(&Self, &[u8]) -> Result<T, ProcessError>,
+    ) -> Result<Answered<T>, DecideError> {
         let request = serde_json::to_vec(request).context("spelling a request to the generator")?;
         let checked = || {
             let answer = self.ask(&request)?;
-            self.parse(&answer)?;
+            // What is stored is served for ever: an answer that makes no sense must not be.
+            read(self, &answer)?;
             Ok::<_, ProcessError>(answer)
         };
         let served = means.effects.serve(KIND, &request, checked).context("asking the generator")?;
-        let made = self.parse(&served.bytes).context("reading the generator's answer")?;
-        Ok(made.map(|made| Made { effects: vec![served.event], ..made }))
+        let answer = read(self, &served.bytes).context("reading the generator's answer")?;
+        Ok(Answered { answer, effects: vec![served.event] })
     }
 
     /// Starts the process and asks it.
@@ -198,23 +203,23 @@ impl Process {
         }
     }
 
-    fn parse(&self, answer: &[u8]) -> Result<Option<Made>, ProcessError> {
-        let refuse = |reason: String| ProcessError::Answer { program: self.name(), reason };
-        let answer: Option<Answer> =
-            serde_json::from_slice(answer).map_err(|error| refuse(error.to_string()))?;
-        let Some(answer) = answer else { return Ok(None) };
-        let tree = |files: &BTreeMap<String, String>| {
-            let mut tree = Tree::new();
-            for (path, text) in files {
-                tree.insert_file(path, text.as_bytes())
-                    .map_err(|error| refuse(format!("{path}: {error}")))?;
-            }
-            Ok(tree)
-        };
-        Ok(Some(Made {
-            snapshot: tree(&answer.files)?,
-            gold: tree(&answer.gold)?,
-            hidden: tree(&answer.tests)?,
+    fn task_or_null(&self, answer: &[u8]) -> Result<Option<Made>, ProcessError> {
+        let refuse = |error: serde_json::Error| self.refused(error.to_string());
+        let answer: Option<Answer> = serde_json::from_slice(answer).map_err(refuse)?;
+        answer.map(|answer| self.made(answer)).transpose()
+    }
+
+    fn task(&self, answer: &[u8]) -> Result<Made, ProcessError> {
+        self.task_or_null(answer)?.ok_or_else(|| self.refused("null answers a refinement only".to_owned()))
+    }
+
+    fn made(&self, answer: Answer) -> Result<Made, ProcessError> {
+        let tree =
+            |files| Tree::from_files(files).map_err(|error: PathError| self.refused(error.to_string()));
+        Ok(Made {
+            snapshot: tree(answer.files)?,
+            gold: tree(answer.gold)?,
+            hidden: tree(answer.tests)?,
             origin: Origin {
                 generator: KIND.to_owned(),
                 seed: answer.seed,
@@ -228,8 +233,11 @@ impl Process {
             attempt: 0,
             statement: answer.statement,
             draws: DrawCount::default(),
-            effects: Vec::new(),
-        }))
+        })
+    }
+
+    fn refused(&self, reason: String) -> ProcessError {
+        ProcessError::Answer { program: self.name(), reason }
     }
 
     fn name(&self) -> String {

@@ -9,11 +9,13 @@
 mod leak;
 mod outside;
 mod restore;
+mod reward;
 mod rules;
 
 pub use leak::leaked;
 pub use outside::{Judged, Tally, judge};
 pub use restore::{Restored, restore};
+pub use reward::{raw_reward, shaped_reward};
 pub use rules::{Outcome, outcome};
 pub use tadpole_kernel::event::{Exit, Facts, Grade};
 
@@ -70,17 +72,6 @@ pub struct Graded {
 }
 
 impl Graded {
-    /// The reward before any length term: 1 for a resolved task, 0.5 where the episode was cut before a final answer, 0 for
-    /// anything else. `None` where something outside the policy failed: that is no reward at all.
-    pub fn raw_reward(&self, exit: Exit) -> Option<f32> {
-        match (self.grade, exit) {
-            (Grade::Infra, _) | (_, Exit::Infra) => None,
-            (Grade::Resolved, Exit::Final) => Some(1.0),
-            (Grade::Resolved, Exit::MaxTurns | Exit::MaxContext | Exit::MaxTurnTokens) => Some(0.5),
-            (Grade::Unresolved | Grade::Exhausted | Grade::Watchdog | Grade::Aborted, _) => Some(0.0),
-        }
-    }
-
     /// The four facts.
     pub fn facts(&self, ran_tests: bool, leaked: bool) -> Facts {
         Facts { grade: self.grade, ran_tests, tampered: self.tampered, leaked }

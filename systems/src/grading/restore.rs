@@ -161,11 +161,7 @@ mod tests {
     use super::*;
 
     fn tree(files: &[(&str, &str)]) -> Tree {
-        let mut tree = Tree::new();
-        for (path, text) in files {
-            tree.insert_file(path, *text).unwrap();
-        }
-        tree
+        Tree::from_files(files.iter().copied()).unwrap()
     }
 
     fn base() -> Tree {

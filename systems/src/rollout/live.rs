@@ -6,8 +6,7 @@ use tadpole_kernel::event::{Exit, Facts, Segment, Span, Tokens};
 
 use super::assignment::{Assignment, Played};
 use super::players::{PlayError, Players};
-use super::reward::{raw_reward, shaped_reward};
-use crate::grading::{Hidden, grade, leaked};
+use crate::grading::{Graded, Hidden, grade, leaked, raw_reward, shaped_reward};
 use crate::harness::{Allowance, Episode, Finish, ModelOutput, TaskView, TurnOutcome};
 
 /// One episode under way.
@@ -127,10 +126,14 @@ impl<'a> Live<'a> {
     /// Grades the episode.
     pub(super) fn finish(self, exit: Exit) -> Result<Played, PlayError> {
         let Players { recipe, tokenizer, .. } = self.players;
-        let facts = self.facts()?;
+        let (graded, facts) = self.graded()?;
         let sampled = self.log_probs.len() as u32;
-        let raw_reward = raw_reward(recipe, exit, facts.grade);
-        let reward = shaped_reward(recipe, self.assignment.iteration.0, exit, raw_reward, sampled);
+        let Some(raw_reward) = raw_reward(&recipe.reward, exit, facts.grade) else {
+            let fault = graded.fault.unwrap_or_else(|| "the episode was ended from outside".to_owned());
+            return Err(PlayError::Grading(fault));
+        };
+        let iteration = self.assignment.iteration.0;
+        let reward = shaped_reward(&recipe.reward, iteration, exit, raw_reward, sampled);
         let entropy = if sampled > 0 { (self.nats / f64::from(sampled)) as f32 } else { 0.0 };
         let tokens = Tokens::pack(&self.tokens, tokenizer.vocab_size());
         Ok(Played {
@@ -147,7 +150,8 @@ impl<'a> Live<'a> {
         })
     }
 
-    fn facts(&self) -> Result<Facts, PlayError> {
+    /// Runs the hidden tests over the final tree: what they say, and the facts of the trajectory.
+    fn graded(&self) -> Result<(Graded, Facts), PlayError> {
         let subject = &self.assignment.subject;
         let hidden = Hidden {
             base: &subject.snapshot,
@@ -158,10 +162,8 @@ impl<'a> Live<'a> {
         };
         let judge = &self.players.judge;
         let graded = grade(&hidden, self.episode.tree(), judge.sandbox.as_ref(), &judge.limits)?;
-        if let Some(fault) = graded.fault {
-            return Err(PlayError::Grading(fault));
-        }
         let seen = leaked(&hidden, &subject.statement, self.episode.transcript());
-        Ok(graded.facts(self.episode.facts().ran_tests, seen))
+        let facts = graded.facts(self.episode.facts().ran_tests, seen);
+        Ok((graded, facts))
     }
 }

@@ -4,8 +4,6 @@ mod assignment;
 mod lane;
 mod live;
 mod players;
-mod reward;
 
 pub use assignment::{Assignment, Played};
 pub use players::{PlayError, Players};
-pub use reward::{raw_reward, shaped_reward};

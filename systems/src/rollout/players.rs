@@ -6,12 +6,13 @@ use std::sync::atomic::AtomicUsize;
 
 use bevy_ecs::prelude::Resource;
 use tadpole_gpu::ArithmeticError;
+use tadpole_gpu::backend::Policy;
 use tadpole_gpu::sample::SampleError;
 use tadpole_kernel::blob::BlobReader;
 use tadpole_kernel::decide::{Context, DecideError};
 use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::id::{Digest, Iteration, Version};
-use tadpole_kernel::world::{Progress, WorldView};
+use tadpole_kernel::world::WorldView;
 
 use super::assignment::{Assignment, Played};
 use super::lane;
@@ -90,7 +91,7 @@ impl Players {
         (Self { judge, ..self.clone() }, witness)
     }
 
-    /// Plays `assignments`, all of one version of the iteration under way; results stand in their order.
+    /// Plays `assignments`, each by its version of the iteration under way; results stand in their order.
     ///
     /// # Errors
     /// Where the machine failed; what a policy does wrong is an outcome.
@@ -106,13 +107,12 @@ impl Players {
         }
         let mut played: Vec<(usize, Played)> = Vec::with_capacity(assignments.len());
         for (version, indices) in by_version {
-            let policy = self.shelf.policy(weights(world.progress(), world, version)?, blobs)?;
+            let policy = self.shelf.policy(weights(world, version)?, blobs)?;
             let batch: Vec<(usize, &Assignment)> =
                 indices.into_iter().map(|index| (index, &assignments[index])).collect();
             played.extend(self.play_batch(policy.as_ref(), &batch).context("playing episodes")?);
         }
-        played.sort_unstable_by_key(|(index, _)| *index);
-        Ok(played.into_iter().map(|(_, played)| played).collect())
+        Ok(in_order(played))
     }
 
     /// Plays `assignments` by the policy with these weights, whatever versions they name; results stand in their order.
@@ -127,9 +127,7 @@ impl Players {
     ) -> Result<Vec<Played>, DecideError> {
         let policy = self.shelf.policy(weights, blobs)?;
         let batch: Vec<(usize, &Assignment)> = assignments.iter().enumerate().collect();
-        let mut played = self.play_batch(policy.as_ref(), &batch).context("playing episodes")?;
-        played.sort_unstable_by_key(|(index, _)| *index);
-        Ok(played.into_iter().map(|(_, played)| played).collect())
+        Ok(in_order(self.play_batch(policy.as_ref(), &batch).context("playing episodes")?))
     }
 
     /// The recipe they play by.
@@ -141,7 +139,7 @@ impl Players {
     /// Deals the assignments out to the lanes; the first error, in order of lanes, is returned.
     fn play_batch(
         &self,
-        policy: &dyn tadpole_gpu::backend::Policy,
+        policy: &dyn Policy,
         assignments: &[(usize, &Assignment)],
     ) -> Result<Vec<(usize, Played)>, PlayError> {
         let _playing = self.meter.playing(assignments.len());
@@ -165,8 +163,15 @@ impl Players {
     }
 }
 
+/// Episodes in the order of their indices.
+fn in_order(mut played: Vec<(usize, Played)>) -> Vec<Played> {
+    played.sort_unstable_by_key(|(index, _)| *index);
+    played.into_iter().map(|(_, played)| played).collect()
+}
+
 /// Weights of a version of the iteration under way.
-fn weights(progress: &Progress, world: &WorldView<'_>, version: Version) -> Result<Digest, DecideError> {
+fn weights(world: &WorldView<'_>, version: Version) -> Result<Digest, DecideError> {
+    let progress = world.progress();
     let policy = progress.versions.get(version.0 as usize).and_then(|&id| world.policy(id));
     let Iteration(iteration) = progress.iteration;
     policy.map(|policy| policy.weights).ok_or_else(|| {

@@ -9,6 +9,7 @@
 //! [`Verdict::Watchdog`] (and [`Verdict::Aborted`], where the machine itself kills workers): they depend on the machine, so
 //! whoever records runs records them as effects.
 
+mod memo;
 pub mod memory;
 mod pool;
 mod wire;

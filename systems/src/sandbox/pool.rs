@@ -9,6 +9,7 @@ use std::time::Duration;
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use tadpole_scenarios::repository::Tree;
 
+use super::memo::Memo;
 use super::memory::{answer, thread};
 use super::wire::{self, Answer, read_frame, write_frame};
 use super::{BashOutcome, Limits, Sandbox, SandboxError, TestReport, TestStatus, Verdict};
@@ -44,6 +45,7 @@ pub struct SandboxPool {
     command: Option<WorkerCommand>,
     deaths: AtomicU64,
     meter: Meter,
+    memo: Option<Memo>,
 }
 
 /// A place for a worker. It is started when it is first needed.
@@ -73,13 +75,19 @@ impl SandboxPool {
             // The channel has room for every slot.
             back.send(None).ok();
         }
-        Self { free, back, command, deaths: AtomicU64::new(0), meter: Meter::default() }
+        Self { free, back, command, deaths: AtomicU64::new(0), meter: Meter::default(), memo: None }
     }
 
     /// The same pool, counting the processor time of its workers in `meter`.
     #[must_use]
     pub fn metered(self, meter: &Meter) -> Self {
         Self { meter: meter.clone(), ..self }
+    }
+
+    /// The same pool, remembering up to `bytes` bytes of answers, so that a request is not worked on twice.
+    #[must_use]
+    pub fn remembering(self, bytes: u64) -> Self {
+        Self { memo: Some(Memo::new(bytes)), ..self }
     }
 
     /// How many workers died or were killed so far. Depends on the machine: for display only.
@@ -105,6 +113,22 @@ impl SandboxPool {
     }
 
     fn ask(&self, request: &[u8], limits: &Limits) -> Result<Result<Answer, Verdict>, SandboxError> {
+        let Some(memo) = &self.memo else { return self.work(request, limits)?.decoded() };
+        if let Some(body) = memo.recall(request) {
+            return Answer::decode(&body).map(Ok);
+        }
+        let worked = self.work(request, limits)?;
+        let answer = worked.decoded()?;
+        if let (Worked::Answered(body), Ok(known)) = (worked, &answer)
+            && !known.depends_on_machine()
+        {
+            memo.keep(request, body);
+        }
+        Ok(answer)
+    }
+
+    /// Has a worker answer.
+    fn work(&self, request: &[u8], limits: &Limits) -> Result<Worked, SandboxError> {
         let mut slot = Lease { slot: self.free.recv().map_err(|_| SandboxError::Gone)?, back: &self.back };
         let wall = Duration::from_millis(limits.wall_ms) + WATCHDOG_GRACE;
         for _ in 0..2 {
@@ -117,11 +141,11 @@ impl SandboxPool {
                 Seat::Thread(local) => local.ask(request, wall),
             };
             match reply {
-                Reply::Body(body) => return Answer::decode(&body).map(Ok),
+                Reply::Body(body) => return Ok(Worked::Answered(body)),
                 Reply::Late => {
                     self.deaths.fetch_add(1, Ordering::Relaxed);
                     slot.slot = None;
-                    return Ok(Err(Verdict::Watchdog));
+                    return Ok(Worked::Ended(Verdict::Watchdog));
                 }
                 Reply::Dead => {
                     self.deaths.fetch_add(1, Ordering::Relaxed);
@@ -129,7 +153,7 @@ impl SandboxPool {
                 }
             }
         }
-        Ok(Err(Verdict::Aborted))
+        Ok(Worked::Ended(Verdict::Aborted))
     }
 
     fn start(&self) -> Result<Seat, SandboxError> {
@@ -180,6 +204,23 @@ impl Sandbox for SandboxPool {
             Ok(Answer::Evaluate(values)) => Ok(values),
             Ok(_) => Err(SandboxError::Protocol("it answers another question")),
             Err(verdict) => Ok(expressions.iter().map(|_| Err(verdict.text().to_owned())).collect()),
+        }
+    }
+}
+
+/// What a worker made of a request.
+enum Worked {
+    /// The bytes of an answer.
+    Answered(Vec<u8>),
+    /// No answer: the worker was stopped, or died of it.
+    Ended(Verdict),
+}
+
+impl Worked {
+    fn decoded(&self) -> Result<Result<Answer, Verdict>, SandboxError> {
+        match self {
+            Self::Answered(body) => Answer::decode(body).map(Ok),
+            Self::Ended(verdict) => Ok(Err(*verdict)),
         }
     }
 }

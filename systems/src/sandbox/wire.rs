@@ -132,6 +132,20 @@ impl Request {
 }
 
 impl Answer {
+    /// Whether the same request could end otherwise on another machine.
+    pub(super) fn depends_on_machine(&self) -> bool {
+        let machine = |verdict| matches!(verdict, Verdict::Watchdog | Verdict::Aborted);
+        match self {
+            Self::Bash(outcome) => machine(outcome.verdict),
+            Self::Test(report) => machine(report.verdict),
+            Self::Evaluate(values) => {
+                let stopped =
+                    |text: &String| [Verdict::Watchdog, Verdict::Aborted].iter().any(|it| it.text() == text);
+                values.iter().any(|value| value.as_ref().is_err_and(stopped))
+            }
+        }
+    }
+
     /// The bytes of the answer.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::default();

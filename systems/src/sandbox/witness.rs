@@ -12,7 +12,7 @@ use tadpole_kernel::event::Event;
 use tadpole_scenarios::repository::Tree;
 
 use super::wire::{self, Answer};
-use super::{BashOutcome, Limits, Sandbox, SandboxError, TestReport, Verdict};
+use super::{BashOutcome, Limits, Sandbox, SandboxError, TestReport};
 
 /// The kind of these effects.
 pub const KIND: &str = "watchdog";
@@ -46,7 +46,7 @@ impl Witness {
     ) -> Result<Answer, SandboxError> {
         if self.effects.lookup(KIND, request).map_err(record_error)?.is_none() {
             let answer = ask(self.sandbox.as_ref())?;
-            if !depends_on_machine(&answer) {
+            if !answer.depends_on_machine() {
                 return Ok(answer);
             }
             return self.serve(request, || answer.encode());
@@ -69,19 +69,6 @@ impl Witness {
 
 fn record_error(error: tadpole_kernel::effect::EffectError) -> SandboxError {
     SandboxError::Record(error.to_string())
-}
-
-fn depends_on_machine(answer: &Answer) -> bool {
-    let machine = |verdict| matches!(verdict, Verdict::Watchdog | Verdict::Aborted);
-    match answer {
-        Answer::Bash(outcome) => machine(outcome.verdict),
-        Answer::Test(report) => machine(report.verdict),
-        Answer::Evaluate(values) => {
-            let stopped =
-                |text: &String| [Verdict::Watchdog, Verdict::Aborted].iter().any(|it| it.text() == text);
-            values.iter().any(|value| value.as_ref().is_err_and(stopped))
-        }
-    }
 }
 
 impl Sandbox for Witness {

@@ -7,7 +7,7 @@ use tadpole_gpu::backend::{Policy, Scores, Sequence};
 use tadpole_gpu::dppo;
 use tadpole_kernel::decide::{Context, DecideError};
 use tadpole_kernel::id::{Digest, StableId};
-use tadpole_kernel::world::WorldView;
+use tadpole_kernel::world::{Trajectory, WorldView};
 use tadpole_scenarios::schema::Scenario;
 
 use super::group::{self, Grouped};
@@ -89,7 +89,7 @@ pub fn inspect(
         let (advantage, tokens) =
             taught.remove(&trajectory).map_or((None, Vec::new()), |(a, t)| (Some(a), t));
         let known = world.trajectory(trajectory);
-        let reward = |of: fn(&tadpole_kernel::world::Trajectory) -> f32| known.map_or(0.0, of);
+        let reward = |of: fn(&Trajectory) -> f32| known.map_or(0.0, of);
         let (raw_reward, reward) = (reward(|known| known.raw_reward), reward(|known| known.reward));
         InspectedMember { trajectory, raw_reward, reward, advantage, tokens }
     };

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tadpole_scenarios::repository::Tree;
+use tadpole_scenarios::schema::Reward;
 use tadpole_systems::codec::{Codec, Hermes, ToolCall, spelled};
-use tadpole_systems::grading::{Exit, Grade, GradeError, Graded, Hidden, Tally, check, grade, judge};
+use tadpole_systems::grading::{
+    Exit, Grade, GradeError, Graded, Hidden, Tally, check, grade, judge, raw_reward,
+};
 use tadpole_systems::harness::leaf::{Leaf, LeafConfig, TOOLS};
 use tadpole_systems::harness::{Harness, ModelOutput, TaskView};
 use tadpole_systems::sandbox::{
@@ -38,11 +41,7 @@ impl Sandbox for Fixed {
 }
 
 fn tree(files: &[(&str, &str)]) -> Tree {
-    let mut tree = Tree::new();
-    for (path, text) in files {
-        tree.insert_file(path, *text).unwrap();
-    }
-    tree
+    Tree::from_files(files.iter().copied()).unwrap()
 }
 
 fn ids(value: &Value) -> Vec<String> {
@@ -65,12 +64,17 @@ fn graded(fail_to_pass: &[String], pass_to_pass: &[String], map: &Value) -> Grad
     grade(&hidden, &base, &sandbox, &Limits::default()).unwrap()
 }
 
+/// What runs give for an episode with this grade, by the rules that scenarios default to.
+fn reward(graded: &Graded, exit: Exit) -> Option<f32> {
+    raw_reward(&Reward::default(), exit, graded.grade)
+}
+
 /// A test of F2P that is skipped or absent is not passed.
 pub(super) fn fail_to_pass(case: &Value) {
     let graded = graded(&ids(&case["given"]["F2P"]), &[], &case["given"]["map"]);
     assert_eq!(json!(graded.grade == Grade::Resolved), case["expect"]["resolved"]);
     assert_eq!(graded.failing, ids(&case["given"]["F2P"]));
-    assert_eq!(graded.raw_reward(Exit::Final), Some(0.0));
+    assert_eq!(reward(&graded, Exit::Final), Some(0.0));
 }
 
 /// A test of P2P that is skipped is no regression.
@@ -138,11 +142,11 @@ pub(super) fn no_patch(case: &Value) {
     let task = Task::new("return n");
     assert_eq!(case["given"]["patch"], "");
     let graded = task.graded(&task.base);
-    assert_eq!(graded.raw_reward(Exit::Final).map(f64::from), case["expect"]["reward"].as_f64());
+    assert_eq!(reward(&graded, Exit::Final).map(f64::from), case["expect"]["reward"].as_f64());
     let gold = task.graded(&task.base.overlaid(&task.gold));
-    assert_eq!(gold.raw_reward(Exit::Final), Some(1.0));
-    assert_eq!(gold.raw_reward(Exit::MaxTurns), Some(0.5));
-    assert_eq!(gold.raw_reward(Exit::Infra), None);
+    assert_eq!(reward(&gold, Exit::Final), Some(1.0));
+    assert_eq!(reward(&gold, Exit::MaxTurns), Some(0.5));
+    assert_eq!(reward(&gold, Exit::Infra), None);
 }
 
 /// A reward that the agent writes where a container's verifier would is no evidence: here the agent tries by a file tool and
@@ -164,14 +168,14 @@ pub(super) fn reward_written_by_the_agent(case: &Value) {
     assert!(episode.transcript()[0].observations[0].contains("outside the repository"));
     assert!(episode.tree().contains(&path[1..]));
     let graded = task.graded(episode.tree());
-    assert_eq!(graded.raw_reward(Exit::Final).map(f64::from), case["expect"]["reward"].as_f64());
+    assert_eq!(reward(&graded, Exit::Final).map(f64::from), case["expect"]["reward"].as_f64());
     assert_eq!(graded.grade, Grade::Unresolved);
 }
 
 /// An outside verifier that wrote no reward failed itself: no reward, and not one of 0.
 pub(super) fn reward_missing(case: &Value) {
-    let reward = case["given"]["reward_file"].as_f64();
-    let judged = judge(1, || Ok(reward));
+    let reward_file = case["given"]["reward_file"].as_f64();
+    let judged = judge(1, || Ok(reward_file));
     assert_eq!(case["expect"]["status"], "infra_error");
     assert_eq!((judged.grade, judged.attempts), (Grade::Infra, 1));
     assert!(judged.fault.unwrap().contains("no reward"));
@@ -205,7 +209,7 @@ pub(super) fn infra_counts(case: &Value) {
     let failed = grade(&hidden, &task.base, &Fixed(None), &Limits::default()).unwrap();
     assert_eq!(json!(failed.grade == Grade::Infra), case["expect"]["infra_flag"]);
     assert!(failed.fault.as_ref().unwrap().contains(case["given"]["log"].as_str().unwrap()));
-    assert_eq!(failed.raw_reward(Exit::Final), None);
+    assert_eq!(reward(&failed, Exit::Final), None);
     let mut tally = Tally::default();
     tally.add(failed.grade);
     tally.add(Grade::Resolved);
@@ -220,7 +224,7 @@ pub(super) fn tests_that_never_end(case: &Value) {
     assert_eq!(case["expect"]["status"], "error");
     assert_eq!(graded.grade, Grade::Exhausted);
     assert_eq!(json!(graded.grade == Grade::Resolved), case["expect"]["resolved"]);
-    assert_eq!(graded.raw_reward(Exit::Final), Some(0.0));
+    assert_eq!(reward(&graded, Exit::Final), Some(0.0));
     assert_eq!(graded.failing, task.fail_to_pass);
     assert!(matches!(graded.report.status(&task.fail_to_pass[0]), Some(TestStatus::Failed { .. })));
     assert_eq!(graded.report.status(&task.pass_to_pass[0]), Some(&TestStatus::Passed));

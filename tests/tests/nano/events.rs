@@ -32,7 +32,7 @@ fn three_iterations_take_at_most_128_kib_of_log() {
 }
 
 #[test]
-fn candidates_are_refined_and_admitted_in_band_and_filled_in() {
+fn candidates_are_refined_and_admitted_in_band() {
     let events = || nano().events.iter().map(|(_, event)| event);
     let refined =
         events().filter(|event| matches!(event, Event::CandidateGenerated(it) if it.refined.is_some()));

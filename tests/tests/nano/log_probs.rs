@@ -10,7 +10,7 @@ use tadpole_gpu::dppo::DppoParams;
 use tadpole_gpu::optim::OptimiserConfig;
 use tadpole_gpu::weights::Weights;
 use tadpole_kernel::event::{Event, Purpose, TrajectoryFinishedV1};
-use tadpole_kernel::id::{Digest, Iteration, Version};
+use tadpole_kernel::id::{Digest, Version};
 use tadpole_kernel::run::RunReader;
 use tadpole_tests::nano::{nano, run};
 
@@ -127,46 +127,4 @@ fn the_trainer_finds_them_again_and_every_ratio_is_one() {
     }
     assert_eq!(report.ratio_max.to_bits(), 1.0_f64.to_bits());
     assert_eq!(report.kl_sum.to_bits(), 0.0_f64.to_bits());
-}
-
-#[test]
-fn an_update_on_trajectories_of_its_own_version_has_ratio_one_and_a_lagging_one_has_not() {
-    let updates = || {
-        nano().events.iter().filter_map(|(_, event)| match event {
-            Event::UpdateApplied(update) if update.tokens > 0 => Some(update),
-            _ => None,
-        })
-    };
-    let (current, lagging): (Vec<_>, Vec<_>) =
-        updates().partition(|update| update.trained_on == Version(update.update));
-    assert!(!current.is_empty(), "some update trains on its own version");
-    for update in current {
-        assert_eq!(
-            update.ratio_max.to_bits(),
-            1.0_f32.to_bits(),
-            "update {} of {}",
-            update.update,
-            update.iteration
-        );
-        assert_eq!((update.kl.to_bits(), update.kept), (0.0_f64.to_bits(), update.tokens));
-    }
-    for update in lagging {
-        let version = |version| weights_of(update.iteration, version);
-        let moved = version(update.trained_on) != version(Version(update.update));
-        assert_eq!(update.kl > 0.0, moved, "update {} of {}", update.update, update.iteration);
-    }
-}
-
-/// Digest of the weights of a version of an iteration.
-fn weights_of(iteration: Iteration, version: Version) -> Digest {
-    let found = nano().events.iter().find_map(|(_, event)| match event {
-        Event::PolicyPublished(policy) if version.0 == 0 && policy.iteration.next() == iteration => {
-            Some(policy.weights)
-        }
-        Event::UpdateApplied(update) if update.iteration == iteration && update.update + 1 == version.0 => {
-            Some(update.weights)
-        }
-        _ => None,
-    });
-    found.expect("the version is in the log")
 }

@@ -3,9 +3,12 @@
 
 mod curriculum;
 mod events;
+mod filling;
 mod held_out;
+mod lag;
 mod log_probs;
 mod metamorphic;
+mod outside;
 mod refusals;
 mod replay;
 mod resume;

@@ -54,16 +54,9 @@ fn in_another_directory_and_another_environment() {
     let parent = tempfile::tempdir().unwrap();
     let elsewhere = parent.path().join("a directory with spaces");
     std::fs::create_dir(&elsewhere).unwrap();
-    let mut changed =
-        binary::command(["run", "nano", "--threads", "2", "--out", "run", "--set", "exec.progress=none"]);
-    changed
-        .current_dir(&elsewhere)
-        .env("TZ", "Pacific/Kiritimati")
-        .env("LANG", "tr_TR.UTF-8")
-        .env("LC_ALL", "tr_TR.UTF-8")
-        .env("HOME", &elsewhere)
-        .env("RUST_LOG", "trace")
-        .env("RUST_BACKTRACE", "full");
+    let words = ["run", "nano", "--threads", "2", "--out", "run", "--set", "exec.progress=none"];
+    let mut changed = binary::command(words);
+    binary::elsewhere(&mut changed, &elsewhere);
     compare("another environment", &elsewhere.join("run"), &mut changed);
 }
 
@@ -79,15 +72,11 @@ fn under_every_instruction_set_of_this_processor() {
 }
 
 #[test]
+#[ignore = "builds the debug profile, which takes minutes; .ci/run has it, and so has `cargo test --release -p tadpole-tests -- --ignored`"]
 fn in_debug_and_in_release() {
-    let Some(debug) = binary::debug_tadpole() else {
-        assert!(!binary::is_ci(), "{} must name a debug binary here", binary::DEBUG_BINARY);
-        println!("not compared: {} names no debug binary", binary::DEBUG_BINARY);
-        return;
-    };
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("run");
-    let mut command = Command::new(debug);
+    let mut command = Command::new(binary::debug_tadpole());
     command.args(["run", "nano", "--threads", "2", "--set", "exec.progress=none", "--out"]).arg(&directory);
     compare("the debug profile", &directory, &mut command);
 }

@@ -57,14 +57,10 @@ fn line(finding: &Finding) -> String {
     format!("{mark} {subject:<16} {detail}{help}")
 }
 
-fn finding(subject: &str, state: State, detail: impl Into<String>, help: &str) -> Finding {
-    Finding { subject: subject.to_owned(), state, detail: detail.into(), help: help.to_owned() }
-}
-
 fn threads() -> Finding {
     match std::thread::available_parallelism() {
-        Ok(count) => finding("threads", State::Good, format!("{count} at once"), ""),
-        Err(error) => finding(
+        Ok(count) => Finding::new("threads", State::Good, format!("{count} at once"), ""),
+        Err(error) => Finding::new(
             "threads",
             State::Note,
             format!("unknown: {error}"),
@@ -83,10 +79,13 @@ fn arithmetic() -> Finding {
     let fused = same(a.mul_add(b, -1.0), -(f32::EPSILON * f32::EPSILON));
     let halfway = same(black_box(1.0_f32) + black_box(f32::EPSILON / 2.0), 1.0);
     match (denormals, fused, halfway) {
-        (true, true, true) => {
-            finding("arithmetic", State::Good, "IEEE: denormals, fused multiply-add, rounding to even", "")
-        }
-        _ => finding(
+        (true, true, true) => Finding::new(
+            "arithmetic",
+            State::Good,
+            "IEEE: denormals, fused multiply-add, rounding to even",
+            "",
+        ),
+        _ => Finding::new(
             "arithmetic",
             State::Bad,
             format!("denormals {denormals}, fused multiply-add {fused}, rounding to even {halfway}"),
@@ -113,14 +112,14 @@ fn disk(directory: &Path) -> Finding {
     match result.and(removed) {
         Ok(()) => {
             let (directory, took) = (directory.display(), took.as_secs_f64() * 1e3);
-            finding(
+            Finding::new(
                 "disk",
                 State::Good,
                 format!("{directory} can be written, and synced in {took:.1} ms"),
                 "",
             )
         }
-        Err(error) => finding(
+        Err(error) => Finding::new(
             "disk",
             State::Bad,
             format!("{}: {error}", directory.display()),
@@ -141,9 +140,9 @@ fn memory() -> Option<Finding> {
     let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     let detail = format!("{:.1} GiB free", kibibytes as f64 / 1_048_576.0);
     Some(if kibibytes >= 1_048_576 {
-        finding("memory", State::Good, detail, "")
+        Finding::new("memory", State::Good, detail, "")
     } else {
-        finding("memory", State::Note, detail, "the main job takes up to 1 GiB; lower --threads")
+        Finding::new("memory", State::Note, detail, "the main job takes up to 1 GiB; lower --threads")
     })
 }
 
@@ -154,10 +153,10 @@ fn scenarios() -> Finding {
     match runs.chain(pretrain).next() {
         None => {
             let names: Vec<&str> = assets::SCENARIOS.iter().map(|file| file.name).collect();
-            finding("scenarios", State::Good, names.join(", "), "")
+            Finding::new("scenarios", State::Good, names.join(", "), "")
         }
         Some(error) => {
-            finding("scenarios", State::Bad, error.to_string(), "this build is broken: build it again")
+            Finding::new("scenarios", State::Bad, error.to_string(), "this build is broken: build it again")
         }
     }
 }

@@ -260,6 +260,13 @@ pub(crate) struct Finding {
     pub(crate) help: String,
 }
 
+impl Finding {
+    /// What was looked at, how it is, in words, and what to do about it.
+    pub(crate) fn new(subject: &str, state: State, detail: impl Into<String>, help: &str) -> Self {
+        Self { subject: subject.to_owned(), state, detail: detail.into(), help: help.to_owned() }
+    }
+}
+
 /// How a thing is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -56,11 +56,6 @@ impl Curriculum {
             _ => self.admission,
         }
     }
-
-    /// Trajectories of the successive looks at one candidate; together they are `samples`.
-    pub fn looks(&self) -> Vec<u32> {
-        if self.pilot == 0 { vec![self.samples] } else { vec![self.pilot, self.samples - self.pilot] }
-    }
 }
 
 keys! {
@@ -70,8 +65,8 @@ keys! {
         kind: GeneratorKind = GeneratorKind::Mutation, Anything;
         /// Attempts at one raw draw whose candidates turn out invalid, before the draw is given up.
         attempts: u32 = 8, 1..=1_024;
-        /// Program and arguments of the process that answers requests, with kind = "process". The program is looked up beside
-        /// the scenario file first.
+        /// Program and arguments of the process that answers requests, with kind = "process" (docs/generators.md). The program
+        /// is looked up beside the scenario file first.
         command: Vec<String> = Vec::new(), Each(0..=64, Anything);
     }
 }

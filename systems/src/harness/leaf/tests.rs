@@ -46,11 +46,7 @@ impl Sandbox for Recorder {
 }
 
 fn tree(files: &[(&str, &str)]) -> Tree {
-    let mut tree = Tree::new();
-    for (path, text) in files {
-        tree.insert_file(path, *text).unwrap();
-    }
-    tree
+    Tree::from_files(files.iter().copied()).unwrap()
 }
 
 fn codec() -> Arc<dyn Codec> {

@@ -17,10 +17,6 @@ pub(super) fn doctor() -> Vec<Finding> {
     vec![instruction_set(), environment(), worker(), policy(), tokenizer(), cuda()]
 }
 
-fn finding(subject: &str, state: State, detail: impl Into<String>, help: &str) -> Finding {
-    Finding { subject: subject.to_owned(), state, detail: detail.into(), help: help.to_owned() }
-}
-
 fn instruction_set() -> Finding {
     let found: Vec<&str> = Isa::available().into_iter().map(Isa::name).collect();
     let found = format!("{} with {}", std::env::consts::ARCH, found.join(", "));
@@ -33,22 +29,22 @@ fn instruction_set() -> Finding {
             (State::Bad, format!("{error}: {found}"), "set TADPOLE_ISA to a set that there is, or unset it")
         }
     };
-    finding("instructions", state, detail, help)
+    Finding::new("instructions", state, detail, help)
 }
 
 fn environment() -> Finding {
     let help = "something set the processor to flush or to round otherwise; results would not be exact";
     if environment_is_exact() {
-        finding("rounding", State::Good, "to nearest, subnormals kept", "")
+        Finding::new("rounding", State::Good, "to nearest, subnormals kept", "")
     } else {
-        finding("rounding", State::Bad, "not as IEEE 754 has it", help)
+        Finding::new("rounding", State::Bad, "not as IEEE 754 has it", help)
     }
 }
 
 /// Starts a worker and has it run a program.
 fn worker() -> Finding {
     let bad = |detail: String| {
-        finding(
+        Finding::new(
             "sandbox worker",
             State::Bad,
             detail,
@@ -62,7 +58,7 @@ fn worker() -> Finding {
     let pool = SandboxPool::workers(command, 1);
     match pool.bash(&Tree::new(), "python -c 'print(6 * 7)'", &Limits::default()) {
         Ok(outcome) if outcome.stdout == b"42\n" => {
-            finding("sandbox worker", State::Good, "starts and runs bash and Python", "")
+            Finding::new("sandbox worker", State::Good, "starts and runs bash and Python", "")
         }
         Ok(outcome) => bad(format!(
             "answers {:?}, {:?}",
@@ -80,9 +76,9 @@ fn policy() -> Finding {
         Ok(weights) => {
             let parameters = weights.values().len();
             let digest = Digest(weights.digest());
-            finding("base policy", State::Good, format!("{parameters} parameters, {digest}"), "")
+            Finding::new("base policy", State::Good, format!("{parameters} parameters, {digest}"), "")
         }
-        Err(error) => finding("base policy", State::Bad, reasons(&error), REBUILD),
+        Err(error) => Finding::new("base policy", State::Bad, reasons(&error), REBUILD),
     }
 }
 
@@ -90,12 +86,12 @@ fn tokenizer() -> Finding {
     match Tokenizer::load(assets::TOKENIZER) {
         Ok(tokenizer) => {
             let detail = format!("{} tokens, {}", tokenizer.vocab_size(), tokenizer.digest());
-            finding("tokenizer", State::Good, detail, "")
+            Finding::new("tokenizer", State::Good, detail, "")
         }
-        Err(error) => finding("tokenizer", State::Bad, reasons(&error), REBUILD),
+        Err(error) => Finding::new("tokenizer", State::Bad, reasons(&error), REBUILD),
     }
 }
 
 fn cuda() -> Finding {
-    finding("CUDA", State::Note, "this build runs on processors only", "")
+    Finding::new("CUDA", State::Note, "this build runs on processors only", "")
 }

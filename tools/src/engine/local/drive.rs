@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tadpole_kernel::driver::{Committed, Kernel};
 use tadpole_kernel::id::{Digest, Step};
+use tadpole_kernel::keyframe::Spacing;
 use tadpole_kernel::run::{RunError, RunReader, Timing};
 use tadpole_kernel::world::WorldView;
 use tadpole_scenarios::schema::Scenario;
@@ -26,6 +27,7 @@ pub(super) fn run(request: &RunRequest, observer: &dyn Observer) -> Result<RunSu
     let meter = assembly.meter.clone();
     let made = Kernel::create(directory, &scenario.to_toml(), assembly.header, assembly.systems);
     let mut kernel = made.map_err(|error| failures::kernel(directory, &error))?;
+    kernel.keep_keyframes(Spacing::default());
     observer.notice(&started(&kernel, scenario, directory));
     Drive { directory, observer, teller: Teller::new(scenario), clock: StepClock::new(&meter) }
         .finish(&mut kernel, &meter)?;
@@ -43,6 +45,7 @@ pub(super) fn resume(
     let (meter, base) = (assembly.meter.clone(), assembly.base);
     let opened = Kernel::resume(directory, assembly.header, assembly.systems);
     let mut kernel = opened.map_err(|error| failures::kernel(directory, &error))?;
+    kernel.keep_keyframes(Spacing::default());
     began_with(&kernel.view(), base).map_err(|failure| failure.at(directory.display()))?;
     observer.notice(&started(&kernel, &run.scenario, directory));
     if let Some(note) = kernel.recovered() {

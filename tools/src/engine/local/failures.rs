@@ -33,7 +33,16 @@ pub(super) fn assembly(error: AssemblyError) -> Failure {
             "policy.path is relative to the scenario file; for a run that exists, to the current directory"
         }
         AssemblyError::Arithmetic(_) => "`tadpole doctor` checks this machine",
-        _ => "choose a policy and a tokenizer that were made together (policy.source, policy.path)",
+        AssemblyError::NoCommand => {
+            "name the program and its arguments, or leave generator.kind at \"mutation\""
+        }
+        AssemblyError::Context { .. } => "lower harness.context, or choose a policy with more positions",
+        AssemblyError::Weights(_)
+        | AssemblyError::Tokenizer(_)
+        | AssemblyError::Vocabulary { .. }
+        | AssemblyError::EndOfTurn(_) => {
+            "choose a policy and a tokenizer that were made together (policy.source, policy.path)"
+        }
     };
     Failure::failed(what).help(help)
 }

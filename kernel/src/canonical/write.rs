@@ -1,8 +1,4 @@
-//! Canonical bytes of any value that serde can walk: what world digests are taken over.
-//!
-//! Little-endian, fields in declaration order, lengths as `u64`, variants by index as `u32`, `Option` as a byte, floats
-//! by their bits. Two values of one type have equal bytes exactly when they are equal. Not a file format: nothing reads
-//! these bytes back.
+//! Values to canonical bytes.
 
 use std::fmt;
 

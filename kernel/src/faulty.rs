@@ -1,14 +1,15 @@
-//! A disk that stops at a chosen operation, in the ways a machine stops. It never waits for the medium, so it is fast.
+//! A disk that stops at a chosen operation, in the ways a machine stops; for tests. It never waits for the medium, so it is
+//! fast.
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tadpole_kernel::storage::{Buffer, Disk, Storage, StorageFile};
+use crate::storage::{Buffer, Disk, Storage, StorageFile};
 
 /// How the machine stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// Before the operation. What a file holds beyond its last sync is lost if the operation was that sync.
     Before,
     /// Half-way: half of a write is there; any other operation is done, but nobody learns of it.
@@ -17,6 +18,7 @@ pub(crate) enum Stop {
 
 #[derive(Debug)]
 struct State {
+    /// Operations until it stops.
     left: u64,
     stop: Stop,
     stopped: bool,
@@ -24,7 +26,7 @@ struct State {
 
 /// The disk.
 #[derive(Clone, Debug)]
-pub(crate) struct Faulty {
+pub struct Faulty {
     disk: Disk,
     state: Arc<Mutex<State>>,
 }
@@ -38,23 +40,30 @@ enum Fate {
 
 impl Faulty {
     /// Stops at operation `after` (0 is the first) of those that change something.
-    pub(crate) fn new(dir: &Path, after: u64, stop: Stop) -> Self {
+    #[must_use]
+    pub fn new(dir: &Path, after: u64, stop: Stop) -> Self {
         let state = State { left: after, stop, stopped: false };
         Self { disk: Disk::new(dir), state: Arc::new(Mutex::new(state)) }
     }
 
     /// Never stops.
-    pub(crate) fn sound(dir: &Path) -> Self {
+    #[must_use]
+    pub fn sound(dir: &Path) -> Self {
         Self::new(dir, u64::MAX, Stop::Before)
     }
 
     /// Whether it stopped.
-    pub(crate) fn stopped(&self) -> bool {
-        self.state.lock().unwrap().stopped
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.state().stopped
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn fate(&self) -> io::Result<Fate> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         if state.stopped {
             return Err(gone());
         }
