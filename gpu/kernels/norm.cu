@@ -7,6 +7,7 @@
 // Checked: bit by bit against gpu/src/transformer/{norm,gradient}.rs, in every execution order.
 
 #include "lanes.cuh"
+#include "math.cuh"
 
 #define NORM_THREADS 128u
 
@@ -24,7 +25,7 @@ rms_norm(const float *x, const float *gain, float eps, unsigned rows, unsigned w
     const float mean = lanes_sum(sum) / (float)width;
     if (!present) return;
     if (lane == 0 && !is_finite(mean)) refuse(faults, row, code, halt);
-    const float factor = 1.0f / sqrtf(mean + eps);
+    const float factor = exact_rsqrt(mean + eps);
     if (lane == 0) inverse[row] = factor;
     for (unsigned c = lane; c < width; c += LANES) {
         const float normal = row_of(x, row, width)[c] * factor;

@@ -1,5 +1,5 @@
 use super::device::{Device, Failure, holds};
-use super::values::{Values, below, plain, wild, zeros};
+use super::values::{Values, plain, shapes, wild, zeros};
 use crate::gemm::reference;
 use crate::kernels::{Address, GemmNn, GemmNt, GemmTn};
 
@@ -82,8 +82,7 @@ impl Factors {
 
 /// All shapes and some drawn ones, from 0 and from the output, with and without gaps between rows.
 fn every_shape(device: &mut Device<'_>, orientation: Orientation) -> Result<(), Failure> {
-    let drawn = below(100, 3 * 12, 5);
-    let drawn = drawn.as_chunks::<3>().0.iter().map(|shape| shape.map(|x| x as usize));
+    let drawn = shapes(12, [[150, 1], [150, 1], [100, 1]], 5);
     for (case, [m, n, k]) in SHAPES.into_iter().chain(drawn).enumerate() {
         let (shape, seed) = ([m, n, k], 10 * case as u64);
         let ways: [(Values, bool, usize); 3] = [(plain, false, 0), (wild, true, 3), (zeros, true, 0)];

@@ -11,7 +11,6 @@ mod embedding;
 mod gemm;
 
 mod loss;
-mod math;
 mod norm;
 mod optimiser;
 mod plants;

@@ -53,3 +53,10 @@ pub(super) fn below(bound: u32, len: usize, seed: u64) -> Vec<u32> {
     let mut words = test_words(seed);
     (0..len).map(|_| (words() % u64::from(bound)) as u32).collect()
 }
+
+/// So many shapes: each number at most its bound, and a multiple of its step.
+pub(super) fn shapes<const N: usize>(count: usize, bounds: [[usize; 2]; N], seed: u64) -> Vec<[usize; N]> {
+    let mut words = test_words(seed);
+    let mut draw = move |[most, step]: [usize; 2]| (1 + words() as usize % (most / step)) * step;
+    (0..count).map(|_| bounds.map(&mut draw)).collect()
+}
