@@ -1,4 +1,4 @@
-//! Checks the elementary functions at all 2^32 arguments: against their C counterpart bit by bit, and against double
+//! Checks the elementary functions at all 2^32 arguments: against those of the CUDA kernels bit by bit, and against double
 //! precision for the worst error. Takes ten minutes with fused multiply-add instructions, far longer without; the names
 //! of functions on the command line restrict it to these.
 //!
@@ -8,8 +8,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a check: any failure ends it")]
 #![allow(clippy::disallowed_methods, reason = "the standard library's functions are the reference here")]
 
-#[path = "../tests/c/mod.rs"]
-mod c;
+#[path = "../tests/cxx/mod.rs"]
+mod cxx;
 #[path = "../tests/ulp/mod.rs"]
 mod ulp;
 
@@ -21,12 +21,12 @@ fn main() {
     let flags: &[&str] = if cfg!(target_feature = "fma") { &["-mfma"] } else { &[] };
     let names: Vec<String> = std::env::args().skip(1).collect();
     let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
-    let program = c::compile(&directory, flags);
-    for function in c::FUNCTIONS.into_iter().filter(|function| wanted(function.0)) {
-        match c::first_difference(&program, function, 0, ALL, 1) {
-            None => println!("{:8} equal to C at all 2^32 arguments", function.0),
+    let program = cxx::compile(&directory, flags);
+    for function in cxx::FUNCTIONS.into_iter().filter(|function| wanted(function.0)) {
+        match cxx::first_difference(&program, function, 0, ALL, 1) {
+            None => println!("{:8} equal to the kernels' at all 2^32 arguments", function.0),
             Some((bits, ours, theirs)) => {
-                println!("{:8} differs at {bits:08x}: {ours:08x}, C {theirs:08x}", function.0);
+                println!("{:8} differs at {bits:08x}: {ours:08x}, the kernels' {theirs:08x}", function.0);
                 std::process::exit(1);
             }
         }

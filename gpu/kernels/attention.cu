@@ -4,9 +4,9 @@
 // Launch: attend and attend_backward have a block of 128 threads a row and query head, with the scores of that row in
 // dynamic shared memory; attend_backward_keys a block a row and key-value head; remember a block a row.
 // Order: a score is a chain over channels from 0. Largest and sum of weights run over positions in sixteen strided lanes,
-// then the tree. A weighted value is a chain over positions from 0, divided by the sum at the end. The gradient of a query is
-// a chain over positions; those of a key and a value are chains over the rows that see them, in order of position and, within
-// a position, of query head.
+// then the tree. A weighted value is a chain over positions from 0, divided by the sum at the end. The gradient of a query
+// is a chain over positions; those of a key and a value are chains over the rows that see them, in order of position and,
+// within a position, of query head.
 // Checked: bit by bit against gpu/src/transformer/attention, in every execution order.
 
 #include "lanes.cuh"
@@ -16,7 +16,8 @@
 #define PAGE 16u
 
 // Where the keys of a key-value head of a page begin; its values follow them.
-DEVICE unsigned long long page_place(unsigned page, unsigned page_stride, unsigned layer_offset, unsigned head, unsigned head_dim) {
+DEVICE unsigned long long page_place(unsigned page, unsigned page_stride, unsigned layer_offset, unsigned head,
+                                     unsigned head_dim) {
     return (unsigned long long)page * page_stride + layer_offset + head * 2 * PAGE * head_dim;
 }
 
@@ -89,7 +90,9 @@ attend(const float *heads, const float *cache, unsigned page_stride, unsigned la
     for (unsigned c = threadIdx.x; c < head_dim; c += ATTEND_THREADS) {
         float acc = 0.0f;
         for (unsigned first = 0; first < length; first += PAGE) {
-            const float *value = cache + page_place(table[first / PAGE], page_stride, layer_offset, kv_head, head_dim) + PAGE * head_dim + c;
+            const float *keys_and_values =
+                cache + page_place(table[first / PAGE], page_stride, layer_offset, kv_head, head_dim);
+            const float *value = keys_and_values + PAGE * head_dim + c;
             const unsigned count = length - first < PAGE ? length - first : PAGE;
             for (unsigned j = 0; j < count; j++) acc = fmaf(scores[first + j], value[j * head_dim], acc);
         }

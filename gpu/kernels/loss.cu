@@ -48,7 +48,8 @@ DEVICE float scaled_largest(float *row, unsigned vocab, float temperature, RowSt
 }
 
 // Replaces logits by weights. The first warp returns both sums, the others something else.
-DEVICE void weigh(float *row, unsigned vocab, unsigned token, float largest, RowState &state, float *sum_out, float *weighted_out) {
+DEVICE void weigh(float *row, unsigned vocab, unsigned token, float largest, RowState &state, float *sum_out,
+                  float *weighted_out) {
     float sum = 0.0f, weighted = 0.0f;
     for (unsigned first = 0; first < vocab; first += ROW_TILE) {
         const unsigned count = vocab - first < ROW_TILE ? vocab - first : ROW_TILE;

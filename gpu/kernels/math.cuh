@@ -1,6 +1,7 @@
-// exp, ln, sin, cos and the logistic function, as gpu/src/math defines them: polynomials, explicit fmaf, selections and
+// exp, ln, sin, cos, the reciprocal root and the logistic function, as gpu/src/math defines them: polynomials, explicit fmaf, selections and
 // whole-number operations. Same constants, same operations in the same order, so the same bits for every argument.
-// Checked: through a probe kernel against gpu/src/math over arguments spread over all bit patterns.
+// Checked: gpu/tests/math_against_kernels.rs compares a million arguments of each function with gpu/src/math, over all
+// exponents; gpu/examples/math_exhaustive.rs all 2^32.
 #pragma once
 
 #include "prelude.cuh"
@@ -37,6 +38,9 @@ DEVICE float exact_exp(float x) {
     const unsigned half = shift_right_signed(n_bits, 1);
     return mantissa * power_of_two(half) * power_of_two(n_bits - half);
 }
+
+// Two correctly rounded operations.
+DEVICE float exact_rsqrt(float x) { return 1.0f / sqrtf(x); }
 
 // 1 / (1 + e^-x).
 DEVICE float exact_sigmoid(float x) {

@@ -1,18 +1,19 @@
 // The root-mean-square norm: hat = x / sqrt(mean(x^2) + eps), out = hat gain; its gradients.
 //
-// Launch: norm and norm_backward have half a warp a row, eight rows a block of 128 threads; norm_gain and gain_sum have a
-// channel a thread, norm_gain a block row a sequence.
+// Launch: rms_norm and norm_backward have half a warp a row, eight rows a block of 128 threads; norm_gain and gain_sum have
+// a channel a thread, norm_gain a block row a sequence.
 // Order: the sums over a row are fused steps in sixteen strided lanes, then the tree. The gain's gradient is a chain over
 // the rows of a sequence from 0; the sequences' results are added in their order.
 // Checked: bit by bit against gpu/src/transformer/{norm,gradient}.rs, in every execution order.
 
 #include "lanes.cuh"
+#include "math.cuh"
 
 #define NORM_THREADS 128u
 
 extern "C" __global__ void __launch_bounds__(NORM_THREADS)
-norm(const float *x, const float *gain, float eps, unsigned rows, unsigned width, float *hat, float *inverse, float *out,
-     unsigned *faults, unsigned *halt, unsigned code) {
+rms_norm(const float *x, const float *gain, float eps, unsigned rows, unsigned width, float *hat, float *inverse,
+         float *out, unsigned *faults, unsigned *halt, unsigned code) {
     const unsigned lane = threadIdx.x % LANES;
     const unsigned row = blockIdx.x * (NORM_THREADS / LANES) + threadIdx.x / LANES;
     const bool present = row < rows;
@@ -24,7 +25,7 @@ norm(const float *x, const float *gain, float eps, unsigned rows, unsigned width
     const float mean = lanes_sum(sum) / (float)width;
     if (!present) return;
     if (lane == 0 && !is_finite(mean)) refuse(faults, row, code, halt);
-    const float factor = 1.0f / sqrtf(mean + eps);
+    const float factor = exact_rsqrt(mean + eps);
     if (lane == 0) inverse[row] = factor;
     for (unsigned c = lane; c < width; c += LANES) {
         const float normal = row_of(x, row, width)[c] * factor;

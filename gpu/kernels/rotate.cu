@@ -36,7 +36,7 @@ rotate(const float *x, unsigned stride, const float *query_gain, const float *ke
     const float mean = lanes_sum(sum) / (float)head_dim;
     if (!present) return;
     if (lane == 0 && !is_finite(mean)) refuse(faults, row, code, halt);
-    const float factor = 1.0f / sqrtf(mean + eps);
+    const float factor = exact_rsqrt(mean + eps);
     if (lane == 0) inverse[at] = factor;
     const float *gain = head < queries ? query_gain : key_gain;
     const float *cosines = row_of(table, positions[row], head_dim), *sines = cosines + half;

@@ -1,10 +1,11 @@
 //! From the kernels' text to a shared object.
 
-use crate::source::Sources;
+use crate::source::{Sources, has_extension};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fs, io};
 use thiserror::Error;
 
@@ -35,22 +36,25 @@ pub enum CompileError {
     },
 }
 
-/// The runtime's own sources.
-const RUNTIME: [(&str, &str); 5] = [
-    ("shim.hpp", include_str!("../cxx/shim.hpp")),
-    ("fiber.hpp", include_str!("../cxx/fiber.hpp")),
-    ("memory.hpp", include_str!("../cxx/memory.hpp")),
-    ("emulator.hpp", include_str!("../cxx/emulator.hpp")),
+/// What kernels see of the emulator, and what launchers see.
+const HEADERS: [(&str, &str); 2] =
+    [("shim.hpp", include_str!("../cxx/shim.hpp")), ("emulator.hpp", include_str!("../cxx/emulator.hpp"))];
+/// What runs kernels.
+const RUNTIME: [(&str, &str); 6] = [
+    ("block.hpp", include_str!("../cxx/block.hpp")),
     ("emulator.cpp", include_str!("../cxx/emulator.cpp")),
+    ("fiber.hpp", include_str!("../cxx/fiber.hpp")),
+    ("machine.hpp", include_str!("../cxx/machine.hpp")),
+    ("memory.hpp", include_str!("../cxx/memory.hpp")),
+    ("signals.hpp", include_str!("../cxx/signals.hpp")),
 ];
 
 /// Nothing is contracted; an index outside of an array of known size stops the program where it happens.
-const FLAGS: [&str; 14] = [
+const FLAGS: [&str; 13] = [
     "-std=c++20",
     "-O2",
     "-ffp-contract=off",
     "-fPIC",
-    "-shared",
     "-fvisibility=hidden",
     "-fsanitize=bounds",
     "-fsanitize-undefined-trap-on-error",
@@ -67,49 +71,27 @@ const FLAGS: [&str; 14] = [
 impl Sources {
     /// Compiles the kernels and the emulator into a shared object, or finds the one that has been compiled before.
     ///
-    /// `more` are further C++ files of a library that wraps the emulator, names and texts; they may include
-    /// `emulator.hpp`.
+    /// `more` are further files of a library that wraps the emulator, names and texts, among them any number of `.cpp`
+    /// units; they may include `emulator.hpp`.
     pub fn compile(&self, more: &[(&str, &str)]) -> Result<PathBuf, CompileError> {
+        let compiler = Compiler::of_this_machine();
+        let mut files = HEADERS.to_vec();
+        files.extend(RUNTIME);
+        let runtime = compiler.make(&files, &["-c"], "o")?;
+
         let unity = self.unity();
-        let mut files: Vec<(&str, &str)> = RUNTIME.to_vec();
+        let mut files = HEADERS.to_vec();
         files.extend(self.files());
         files.push(("unity.cpp", &unity));
         files.extend_from_slice(more);
-        let units = ["unity.cpp", "emulator.cpp"];
-        let units: Vec<&str> = units.into_iter().chain(more.iter().map(|&(name, _)| name)).collect();
-
-        let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
-        let flags = flags();
-        let directory = cache().join(key(&compiler, &flags, &files));
-        let library = directory.join("kernels.so");
-        if library.exists() {
-            return Ok(library);
-        }
-        let write = |path: PathBuf, text: &str| {
-            fs::write(&path, text).map_err(|error| CompileError::File { path: path.clone(), error })
-        };
-        fs::create_dir_all(&directory)
-            .map_err(|error| CompileError::File { path: directory.clone(), error })?;
-        for (name, text) in &files {
-            write(directory.join(name), text)?;
-        }
-        // Tests of several processes may compile the same text at once: the last rename wins, and all are the same.
-        let fresh = directory.join(format!("kernels.{}.so", std::process::id()));
-        let mut command = Command::new(&compiler);
-        command.current_dir(&directory).args(&flags).args(units.iter().filter(|unit| is_unit(unit)));
-        let output = command.arg("-o").arg(&fresh).output();
-        let output = output.map_err(|error| CompileError::Compiler { compiler, error })?;
-        if !output.status.success() {
-            return Err(CompileError::Refused(String::from_utf8_lossy(&output.stderr).into_owned()));
-        }
-        fs::rename(&fresh, &library).map_err(|error| CompileError::File { path: library.clone(), error })?;
-        Ok(library)
+        let runtime = runtime.to_string_lossy();
+        compiler.make(&files, &["-shared", &runtime], "so")
     }
 
     /// One file that includes all kernels and lists their entry points.
     fn unity(&self) -> String {
         let mut text = String::from("#include \"shim.hpp\"\n");
-        for (name, _) in self.files().filter(|(name, _)| is_kernel(name)) {
+        for (name, _) in self.files().filter(|(name, _)| has_extension(name, "cu")) {
             let _infallible = writeln!(text, "#include \"{name}\"");
         }
         text.push_str("const emulator::Entry emulator::entries[] = {\n");
@@ -121,42 +103,103 @@ impl Sources {
     }
 }
 
-fn is_unit(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "cpp")
+/// The system's C++ compiler, and where what it makes is kept.
+struct Compiler {
+    program: OsString,
+    flags: Vec<&'static str>,
+    cache: PathBuf,
 }
 
-fn is_kernel(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "cu")
-}
-
-/// The flags for this machine: fused multiply-add in hardware where there is, else the C library's, which is as exact.
-fn flags() -> Vec<&'static str> {
-    let mut flags = FLAGS.to_vec();
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("fma") {
-        flags.push("-mfma");
+impl Compiler {
+    fn of_this_machine() -> Self {
+        let mut flags = FLAGS.to_vec();
+        // Fused multiply-add in hardware where there is; else the C library's, which is as exact.
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("fma") {
+            flags.push("-mfma");
+        }
+        // Beside the test that runs, so that cleaning the build cleans this too.
+        let test = std::env::current_exe().unwrap_or_default();
+        let directory = test.parent().map_or_else(std::env::temp_dir, Path::to_path_buf);
+        Self {
+            program: std::env::var_os("CXX").unwrap_or_else(|| "c++".into()),
+            flags,
+            cache: directory.join("tadpole-emulator"),
+        }
     }
-    flags
-}
 
-/// Beside the test that runs, so that cleaning the build cleans this too.
-fn cache() -> PathBuf {
-    let program = std::env::current_exe().unwrap_or_default();
-    let directory = program.parent().map_or_else(std::env::temp_dir, Path::to_path_buf);
-    directory.join("tadpole-emulator")
-}
+    /// Compiles the `.cpp` files among `files`, or finds what the same call has made before.
+    fn make(&self, files: &[(&str, &str)], flags: &[&str], extension: &str) -> Result<PathBuf, CompileError> {
+        /// Tells apart what is being made at the same time.
+        static MADE: AtomicU32 = AtomicU32::new(0);
 
-fn key(compiler: &std::ffi::OsStr, flags: &[&str], files: &[(&str, &str)]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    let mut part = |bytes: &[u8]| {
-        hasher.update(&(bytes.len() as u64).to_le_bytes());
-        hasher.update(bytes);
-    };
-    part(compiler.as_encoded_bytes());
-    flags.iter().for_each(|flag| part(flag.as_bytes()));
-    for (name, text) in files {
-        part(name.as_bytes());
-        part(text.as_bytes());
+        let product = self.cache.join(format!("{}.{extension}", self.key(files, flags)));
+        if product.exists() {
+            return Ok(product);
+        }
+        let fault = |path: &Path| {
+            let path = path.to_owned();
+            move |error| CompileError::File { path, error }
+        };
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let bench = self.cache.join(format!("bench.{}.{made}", std::process::id()));
+        fs::create_dir_all(&bench).map_err(fault(&bench))?;
+        for (name, text) in files {
+            let path = bench.join(name);
+            fs::write(&path, text).map_err(fault(&path))?;
+        }
+        let units = files.iter().map(|&(name, _)| name).filter(|name| has_extension(name, "cpp"));
+        let mut command = Command::new(&self.program);
+        command.current_dir(&bench).args(&self.flags).args(units).args(flags).args(["-o", "product"]);
+        let output = command.output();
+        let output =
+            output.map_err(|error| CompileError::Compiler { compiler: self.program.clone(), error })?;
+        let refused = !output.status.success();
+        if !refused {
+            // Several may make the same at once: the last one stays, and all are alike.
+            fs::rename(bench.join("product"), &product).map_err(fault(&product))?;
+        }
+        fs::remove_dir_all(&bench).map_err(fault(&bench))?;
+        if refused {
+            return Err(CompileError::Refused(String::from_utf8_lossy(&output.stderr).into_owned()));
+        }
+        Ok(product)
     }
-    hasher.finalize().to_hex()[..24].to_owned()
+
+    /// Names what a call makes, by everything that goes into it.
+    fn key(&self, files: &[(&str, &str)], flags: &[&str]) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        part(self.program.as_encoded_bytes());
+        self.flags.iter().chain(flags).for_each(|flag| part(flag.as_bytes()));
+        for (name, text) in files {
+            part(name.as_bytes());
+            part(text.as_bytes());
+        }
+        hasher.finalize().to_hex()[..24].to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_compiler_is_told_what_to_install() {
+        let program = OsString::from("a-compiler-that-is-not-there");
+        let compiler = Compiler { program, ..Compiler::of_this_machine() };
+        let error = compiler.make(&[("a.cpp", "")], &["-c"], "o").unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("a-compiler-that-is-not-there") && text.contains("install g++"), "{text}");
+    }
+
+    #[test]
+    fn text_that_does_not_compile_is_refused_with_the_compilers_words() {
+        let error =
+            Compiler::of_this_machine().make(&[("a.cpp", "no such thing;")], &["-c"], "o").unwrap_err();
+        assert!(matches!(&error, CompileError::Refused(text) if text.contains("a.cpp:1")), "{error}");
+    }
 }

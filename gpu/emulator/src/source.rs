@@ -66,7 +66,7 @@ impl Sources {
     /// Leaves out all `.cu` files but one.
     #[must_use]
     pub fn only(mut self, file: &str) -> Self {
-        self.files.retain(|name, _| name == file || name.ends_with(".cuh"));
+        self.files.retain(|name, _| name == file || has_extension(name, "cuh"));
         self
     }
 
@@ -93,9 +93,14 @@ impl Sources {
 
     /// The entry points of all files.
     pub fn entries(&self) -> Vec<String> {
-        let files = self.files.keys().filter(|name| name.ends_with(".cu"));
+        let files = self.files.keys().filter(|name| has_extension(name, "cu"));
         files.flat_map(|file| self.signatures(file)).map(|signature| signature.name).collect()
     }
+}
+
+/// Whether a file's name ends so.
+pub(crate) fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found == extension)
 }
 
 /// Reads `__launch_bounds__(N) name(parameters) ...`.

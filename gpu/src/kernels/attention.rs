@@ -19,7 +19,7 @@ fn row_and_head(rows: u32, heads: u32, numbers: u32) -> LaunchShape {
 
 kernel! {
     /// Writes the keys and values of rows into the cache.
-    Remember = "attention.cu"::"remember" {
+    pub struct Remember = "attention.cu"::"remember" {
         /// f32 `[rows, (queries + keys) head_dim]`: rotated heads.
         heads: Address,
         /// f32: the rows' values, `keys head_dim` each, rows `values_stride` apart (inside `qkv`, behind the heads).
@@ -54,7 +54,7 @@ kernel! {
 
 kernel! {
     /// Attention of rows to everything in the cache up to their own positions.
-    Attend = "attention.cu"::"attend" {
+    pub struct Attend = "attention.cu"::"attend" {
         /// f32 `[rows, (queries + keys) head_dim]`: rotated heads.
         heads: Address,
         /// f32: the first page; the rows' own keys and values included.
@@ -99,7 +99,7 @@ kernel! {
 
 kernel! {
     /// Backward, a query head of a row at a time: weights, gradients of scores, gradient of the query.
-    AttendBackward = "attention.cu"::"attend_backward" {
+    pub struct AttendBackward = "attention.cu"::"attend_backward" {
         /// f32 `[rows, (queries + keys) head_dim]`: rotated heads, of the forward pass.
         heads: Address,
         /// f32: the rows' values, `keys head_dim` each, rows `values_stride` apart.
@@ -139,7 +139,7 @@ kernel! {
 kernel! {
     /// Backward, a key-value head of a row at a time: gradients of the key and of the value. Runs after
     /// [`AttendBackward`].
-    AttendBackwardKeys = "attention.cu"::"attend_backward_keys" {
+    pub struct AttendBackwardKeys = "attention.cu"::"attend_backward_keys" {
         /// f32 `[rows, (queries + keys) head_dim]`: rotated heads, of the forward pass.
         heads: Address,
         /// f32 `[rows, queries head_dim]`: gradient of attention's result.

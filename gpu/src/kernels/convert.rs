@@ -7,7 +7,7 @@ const THREADS: u32 = 256;
 
 kernel! {
     /// f32 to bf16: round to nearest, ties to even; NaN stays NaN.
-    ToBf16 = "convert.cu"::"to_bf16" {
+    pub struct ToBf16 = "convert.cu"::"to_bf16" {
         /// f32 `[count]`.
         values: Address,
         /// Numbers.
@@ -20,7 +20,7 @@ kernel! {
 
 kernel! {
     /// bf16 to f32, exactly.
-    FromBf16 = "convert.cu"::"from_bf16" {
+    pub struct FromBf16 = "convert.cu"::"from_bf16" {
         /// u16 `[count]`.
         values: Address,
         /// Numbers.

@@ -163,15 +163,15 @@ pub trait Launch {
 macro_rules! kernel {
     (
         $(#[$doc:meta])*
-        $name:ident = $file:literal :: $entry:literal {
+        $visible:vis struct $name:ident = $file:literal :: $entry:literal {
             $($(#[$field_doc:meta])* $field:ident: $kind:ty,)*
         }
         shape($launch:ident) $shape:block
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub struct $name {
-            $($(#[$field_doc])* pub $field: $kind,)*
+        $visible struct $name {
+            $($(#[$field_doc])* $visible $field: $kind,)*
         }
 
         impl $crate::kernels::Launch for $name {

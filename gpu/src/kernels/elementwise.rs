@@ -7,7 +7,7 @@ const THREADS: u32 = 256;
 
 kernel! {
     /// `act = silu(gate) up`.
-    Gated = "elementwise.cu"::"gated" {
+    pub struct Gated = "elementwise.cu"::"gated" {
         /// f32 `[rows, 2 hidden]`: gates, then ups.
         gate_up: Address,
         /// Rows.
@@ -22,7 +22,7 @@ kernel! {
 
 kernel! {
     /// The gradient of the gated unit; gates and ups are replaced by their gradients.
-    GatedBackward = "elementwise.cu"::"gated_backward" {
+    pub struct GatedBackward = "elementwise.cu"::"gated_backward" {
         /// f32 `[rows, hidden]`.
         dact: Address,
         /// f32 `[rows, 2 hidden]`: gates, then ups; their gradients are written over them.
@@ -37,7 +37,7 @@ kernel! {
 
 kernel! {
     /// `out[i] += from[i]`.
-    Add = "elementwise.cu"::"add" {
+    pub struct Add = "elementwise.cu"::"add" {
         /// f32 `[count]`.
         from: Address,
         /// Numbers.

@@ -10,7 +10,7 @@ const THREADS: u32 = 128;
 
 kernel! {
     /// `x = E[t] (+ E1[t-1] + E2[t-2])`.
-    Embed = "embedding.cu"::"embed" {
+    pub struct Embed = "embedding.cu"::"embed" {
         /// u32 `[rows, 3]`: the token, the one before it, the one before that; [`NO_TOKEN`] where there is none.
         inputs: Address,
         /// f32 `[1 + ngram, vocab, width]`: the token embedding and, directly behind it, the look-up tables.
@@ -31,7 +31,7 @@ kernel! {
 
 kernel! {
     /// Adds rows of gradients to a table's, those of one token in the order of the list.
-    EmbedGradient = "embedding.cu"::"embed_gradient" {
+    pub struct EmbedGradient = "embedding.cu"::"embed_gradient" {
         /// u32 `[vocab + 1]`: where each token's part of `order` begins; the last entry is its length.
         starts: Address,
         /// u32: rows of `dx` sorted by token, of equal tokens in ascending order.
@@ -50,7 +50,7 @@ kernel! {
 
 kernel! {
     /// `out[r] = from[index[r]]`, or a row of zeros where there is no row.
-    TakeRows = "embedding.cu"::"take_rows" {
+    pub struct TakeRows = "embedding.cu"::"take_rows" {
         /// f32 `[.., width]`.
         from: Address,
         /// u32 `[rows]`: a row of `from`, or [`NO_TOKEN`].

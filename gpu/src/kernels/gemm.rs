@@ -13,7 +13,7 @@ fn tiles(m: u32, n: u32) -> LaunchShape {
 
 kernel! {
     /// `c[m][n] = chain over k of a[m][k] b[k][n]`: activations times a matrix `[in, out]`.
-    GemmNn = "gemm.cu"::"gemm_nn" {
+    pub struct GemmNn = "gemm.cu"::"gemm_nn" {
         /// `[m, k]`, rows `a_stride` apart.
         a: Address,
         /// From the start of a row of `a` to the next.
@@ -40,7 +40,7 @@ kernel! {
 
 kernel! {
     /// `c[m][n] = chain over k of a[m][k] b[n][k]`: gradients times a matrix `[in, out]` turned; logits.
-    GemmNt = "gemm.cu"::"gemm_nt" {
+    pub struct GemmNt = "gemm.cu"::"gemm_nt" {
         /// `[m, k]`, rows `a_stride` apart.
         a: Address,
         /// From the start of a row of `a` to the next.
@@ -67,7 +67,7 @@ kernel! {
 
 kernel! {
     /// `c[m][n] = chain over k of a[k][m] b[k][n]`: the gradient of a matrix, `k` running over tokens.
-    GemmTn = "gemm.cu"::"gemm_tn" {
+    pub struct GemmTn = "gemm.cu"::"gemm_tn" {
         /// `[k, m]`, rows `a_stride` apart.
         a: Address,
         /// From the start of a row of `a` to the next.

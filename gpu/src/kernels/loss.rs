@@ -21,7 +21,7 @@ pub enum ObjectiveCode {
 
 kernel! {
     /// Log-probability of one token a row and entropy of the row; logits become unnormalised weights.
-    LogSoftmax = "loss.cu"::"log_softmax" {
+    pub struct LogSoftmax = "loss.cu"::"log_softmax" {
         /// f32 `[rows, vocab]`: logits; weights are written over them.
         logits: Address,
         /// Logits of a row; at least 1.
@@ -50,7 +50,7 @@ kernel! {
 
 kernel! {
     /// The gradient of the loss for each target's log-probability, times the target's weight.
-    TokenGradient = "loss.cu"::"token_gradient" {
+    pub struct TokenGradient = "loss.cu"::"token_gradient" {
         /// f32 `[count]`: log-probabilities under the policy that is trained.
         log_probs: Address,
         /// f32 `[count]`: under the policy that sampled; not read for cross entropy.
@@ -82,7 +82,7 @@ kernel! {
 kernel! {
     /// Weights become the gradient of the logits: `(gradient / temperature) (onehot - weight / sum)`; zeros where the
     /// gradient is 0.
-    LogitGradient = "loss.cu"::"logit_gradient" {
+    pub struct LogitGradient = "loss.cu"::"logit_gradient" {
         /// f32 `[rows, vocab]`: weights of [`LogSoftmax`]; gradients are written over them.
         logits: Address,
         /// Logits of a row.

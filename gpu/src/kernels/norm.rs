@@ -9,7 +9,7 @@ pub(super) const ROWS: u32 = THREADS / 16;
 
 kernel! {
     /// `hat = x / sqrt(mean(x^2) + eps)`, `out = hat gain`.
-    Norm = "norm.cu"::"norm" {
+    pub struct Norm = "norm.cu"::"rms_norm" {
         /// f32 `[rows, width]`.
         x: Address,
         /// f32 `[width]`.
@@ -38,7 +38,7 @@ kernel! {
 
 kernel! {
     /// With `g = dout gain` and `m = mean(g hat)`: `dx += inverse (g - m hat)`.
-    NormBackward = "norm.cu"::"norm_backward" {
+    pub struct NormBackward = "norm.cu"::"norm_backward" {
         /// f32 `[rows, width]`.
         dout: Address,
         /// f32 `[rows, width]`, of the forward pass.
@@ -59,7 +59,7 @@ kernel! {
 
 kernel! {
     /// The gain's gradient, sequence by sequence: `parts[s][c] = chain over the rows of s of dout hat`, from 0.
-    NormGain = "norm.cu"::"norm_gain" {
+    pub struct NormGain = "norm.cu"::"norm_gain" {
         /// f32 `[rows, width]`.
         dout: Address,
         /// f32 `[rows, width]`, of the forward pass.
@@ -80,7 +80,7 @@ kernel! {
 
 kernel! {
     /// `out[c] += parts[s][c]`, sequences in order.
-    GainSum = "norm.cu"::"gain_sum" {
+    pub struct GainSum = "norm.cu"::"gain_sum" {
         /// f32, rows `parts_stride` apart.
         parts: Address,
         /// From a sequence's parts to the next one's.

@@ -12,7 +12,7 @@ fn elements(count: u64) -> LaunchShape {
 
 kernel! {
     /// The place of the first number that is not finite.
-    FirstNotFinite = "optimiser.cu"::"first_not_finite" {
+    pub struct FirstNotFinite = "optimiser.cu"::"first_not_finite" {
         /// f32 `[count]`.
         values: Address,
         /// Numbers.
@@ -27,7 +27,7 @@ kernel! {
 
 kernel! {
     /// The sum of the squares of each tensor, in double precision.
-    Squares = "optimiser.cu"::"squares" {
+    pub struct Squares = "optimiser.cu"::"squares" {
         /// f32: the tensors, one after the other.
         values: Address,
         /// u64 `[tensors + 1]`: where each tensor begins; the last entry is where they end.
@@ -42,7 +42,7 @@ kernel! {
 
 kernel! {
     /// The global norm, and what brings it down to the bound.
-    Clip = "optimiser.cu"::"clip" {
+    pub struct Clip = "optimiser.cu"::"clip" {
         /// f64 `[tensors]` of [`Squares`].
         sums: Address,
         /// Tensors.
@@ -59,7 +59,7 @@ kernel! {
 
 kernel! {
     /// `AdamW` for all tensors; nothing is changed where `halt` is set.
-    AdamW = "optimiser.cu"::"adamw" {
+    pub struct AdamW = "optimiser.cu"::"adamw" {
         /// f32 `[count]`, updated.
         values: Address,
         /// f32 `[count]`.
@@ -94,7 +94,7 @@ kernel! {
 
 kernel! {
     /// `mean += (value - mean) / steps`; nothing is changed where `halt` is set.
-    Average = "optimiser.cu"::"average" {
+    pub struct Average = "optimiser.cu"::"average" {
         /// f32 `[count]`.
         values: Address,
         /// f32 `[count]`, updated.

@@ -8,7 +8,7 @@ const THREADS: u32 = 128;
 
 kernel! {
     /// `table[p] = cos(p f), then sin(p f)` for every frequency `f`.
-    RopeTable = "rotate.cu"::"rope_table" {
+    pub struct RopeTable = "rotate.cu"::"rope_table" {
         /// f32 `[half]`.
         frequencies: Address,
         /// Positions.
@@ -23,7 +23,7 @@ kernel! {
 
 kernel! {
     /// Norm and rotation of all heads of rows.
-    Rotate = "rotate.cu"::"rotate" {
+    pub struct Rotate = "rotate.cu"::"rotate" {
         /// f32, rows `stride` apart that begin with the query heads, then the key heads.
         x: Address,
         /// From a row of `x` to the next.
@@ -66,7 +66,7 @@ kernel! {
 
 kernel! {
     /// The gradient of norm and rotation.
-    RotateBackward = "rotate.cu"::"rotate_backward" {
+    pub struct RotateBackward = "rotate.cu"::"rotate_backward" {
         /// f32 `[rows, (queries + keys) head_dim]`: gradient of the rotated heads; left turned back.
         dheads: Address,
         /// f32 `[rows, (queries + keys) head_dim]`, of the forward pass.
@@ -102,7 +102,7 @@ kernel! {
 kernel! {
     /// The gradient of the gain of queries or of keys, sequence by sequence: a chain from 0 over the rows of the sequence
     /// and, within a row, over heads `first .. first + count`. Runs after [`RotateBackward`].
-    HeadGain = "rotate.cu"::"head_gain" {
+    pub struct HeadGain = "rotate.cu"::"head_gain" {
         /// f32 `[rows, heads head_dim]`: gradients turned back.
         dheads: Address,
         /// f32 `[rows, heads head_dim]`, of the forward pass.

@@ -77,7 +77,7 @@ fn another_rule_from_iteration_three_on_diverges_there_and_nowhere_before() {
     // And so does that of a fork of the fork.
     let more = ["iterations=4", "curriculum.samples=4", "name=longer"];
     let last = comparison["right"]["steps"].as_u64().unwrap() - 1;
-    fork(&child, Step(last - 1), &more, &grandchild).succeeded();
+    let _child = fork(&child, Step(last - 1), &more, &grandchild).succeeded();
     go_on(&grandchild);
     assert_eq!(verified(&grandchild)["differences"], Value::Array(Vec::new()));
     assert!(before == Bits::of(run()), "the parent was written");
@@ -87,7 +87,7 @@ fn another_rule_from_iteration_three_on_diverges_there_and_nowhere_before() {
 fn an_unchanged_scenario_makes_the_same_facts_again() {
     let parent = tempfile::tempdir().unwrap();
     let child = parent.path().join("child");
-    fork(run(), end(2), &[], &child).succeeded();
+    let _child = fork(run(), end(2), &[], &child).succeeded();
     go_on(&child);
     let comparison = diff(run(), &child)["comparison"].clone();
     assert_eq!(comparison["divergence"], Value::Null);

@@ -6,23 +6,6 @@ use std::sync::OnceLock;
 use tadpole_emulator::{Call, Emulator, Guard, Memory, Order, Sources, Stopped};
 use thiserror::Error;
 
-/// Makes the elementary functions callable, which are no kernels of their own.
-const PROBE: &str = r#"#include "math.cuh"
-extern "C" __global__ void probe(const float *x, unsigned count, unsigned function, float *out) {
-    const unsigned i = blockIdx.x * 256 + threadIdx.x;
-    if (i >= count) return;
-    float sine, cosine;
-    exact_sin_cos(x[i], &sine, &cosine);
-    switch (function) {
-        case 0: out[i] = exact_exp(x[i]); break;
-        case 1: out[i] = exact_ln(x[i]); break;
-        case 2: out[i] = sine; break;
-        case 3: out[i] = cosine; break;
-        default: out[i] = exact_sigmoid(x[i]); break;
-    }
-}
-"#;
-
 /// In which order threads run and at which side of its memory a kernel is watched most closely.
 const SETTINGS: [(Order, Guard); 4] = [
     (Order::Forward, Guard::Behind),
@@ -60,7 +43,7 @@ pub(super) fn load(sources: &Sources) -> Emulator {
 /// The kernels as they are.
 pub(super) fn emulator() -> &'static Emulator {
     static EMULATOR: OnceLock<Emulator> = OnceLock::new();
-    EMULATOR.get_or_init(|| load(&sources().with("probe.cu", PROBE)))
+    EMULATOR.get_or_init(|| load(&sources()))
 }
 
 /// Carries out a check in every setting; the first failure with its setting.

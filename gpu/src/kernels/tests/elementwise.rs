@@ -1,5 +1,5 @@
 use super::device::holds;
-use super::values::{spoilt, wild};
+use super::values::{shapes, spoilt, wild};
 use crate::kernels::{Add, FromBf16, Gated, GatedBackward, ToBf16};
 use crate::transformer::feed_forward as reference;
 use crate::vector::Isa;
@@ -11,7 +11,7 @@ const SHAPES: [[usize; 2]; 5] = [[0, 16], [1, 16], [3, 48], [2, 256], [4, 272]];
 #[test]
 fn the_gated_unit_and_its_gradient_have_the_bits_of_the_reference() {
     holds(|device| {
-        for [rows, hidden] in SHAPES {
+        for [rows, hidden] in [SHAPES.to_vec(), shapes(8, [[9, 1], [640, 16]], 1)].concat() {
             for values in [wild, spoilt] {
                 let gate_up: Vec<f32> = values(rows * 2 * hidden, 1).into_iter().map(|x| x * 4.0).collect();
                 let dact = values(rows * hidden, 2);

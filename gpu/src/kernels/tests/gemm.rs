@@ -1,5 +1,5 @@
 use super::device::{Device, Failure, holds};
-use super::values::{plain, wild};
+use super::values::{Values, plain, shapes, wild, zeros};
 use crate::gemm::reference;
 use crate::kernels::{Address, GemmNn, GemmNt, GemmTn};
 
@@ -80,13 +80,13 @@ impl Factors {
     }
 }
 
-/// All shapes, from 0 and from the output, with and without gaps between rows.
+/// All shapes and some drawn ones, from 0 and from the output, with and without gaps between rows.
 fn every_shape(device: &mut Device<'_>, orientation: Orientation) -> Result<(), Failure> {
-    for (case, shape) in SHAPES.into_iter().enumerate() {
-        let [m, n, k] = shape;
-        let seed = 10 * case as u64;
-        for (wildly, from_output, gap) in [(false, false, 0), (true, true, 3)] {
-            let values = if wildly { wild } else { plain };
+    let drawn = shapes(12, [[150, 1], [150, 1], [100, 1]], 5);
+    for (case, [m, n, k]) in SHAPES.into_iter().chain(drawn).enumerate() {
+        let (shape, seed) = ([m, n, k], 10 * case as u64);
+        let ways: [(Values, bool, usize); 3] = [(plain, false, 0), (wild, true, 3), (zeros, true, 0)];
+        for (values, from_output, gap) in ways {
             let (a, b) = (values(m * k, seed), values(k * n, seed + 1));
             let factors = Factors { shape, a, b, before: values(m * n, seed + 2) };
             factors.check(device, orientation, from_output, gap)?;

@@ -11,9 +11,9 @@ mod embedding;
 mod gemm;
 
 mod loss;
-mod math;
 mod norm;
 mod optimiser;
 mod plants;
 mod rotate;
+mod tokens;
 mod values;

@@ -1,5 +1,5 @@
 use super::device::{Device, Failure, holds};
-use super::values::{plain, spoilt, wild};
+use super::values::{plain, shapes, spoilt, wild};
 use crate::kernels::{GainSum, NO_FAULT, Norm, NormBackward, NormGain};
 use crate::transformer::norm as reference;
 use crate::vector::Isa;
@@ -7,6 +7,11 @@ use crate::vector::Isa;
 const EPS: f32 = 1.0e-6;
 /// Rows and channels: no row, a block's rows and one more, one vector, more channels than threads.
 const SHAPES: [[usize; 2]; 6] = [[0, 16], [1, 16], [3, 48], [8, 32], [9, 96], [17, 144]];
+/// [`SHAPES`] and some drawn ones.
+fn every_shape() -> Vec<[usize; 2]> {
+    [SHAPES.to_vec(), shapes(8, [[40, 1], [320, 16]], 1)].concat()
+}
+
 /// What stands in `faults` before, and what the launch writes.
 const EARLIER: u32 = 3;
 const CODE: u32 = 5;
@@ -44,7 +49,7 @@ fn forward(x: &[f32], gain: &[f32]) -> Forward {
 }
 
 pub(super) fn norm(device: &mut Device<'_>) -> Result<(), Failure> {
-    for (case, [rows, width]) in SHAPES.into_iter().enumerate() {
+    for (case, [rows, width]) in every_shape().into_iter().enumerate() {
         for values in [plain, wild, spoilt] {
             let (x, gain) = (values(rows * width, case as u64), plain(width, 50));
             let expected = forward(&x, &gain);
@@ -87,7 +92,7 @@ fn a_norm_has_the_bits_of_the_reference_and_notes_what_is_not_finite() {
 #[test]
 fn the_gradient_of_a_norm_has_the_bits_of_the_reference() {
     holds(|device| {
-        for (case, [rows, width]) in SHAPES.into_iter().enumerate() {
+        for (case, [rows, width]) in every_shape().into_iter().enumerate() {
             for values in [plain, wild] {
                 let seed = case as u64;
                 let (dout, hat) = (values(rows * width, seed), values(rows * width, seed + 10));

@@ -138,7 +138,7 @@ pub(super) fn adamw(device: &mut Device<'_>) -> Result<(), Failure> {
 /// As the optimiser saves them: their number, then the values.
 fn moment_bytes(moments: &[f32]) -> Vec<u8> {
     let mut bytes = (moments.len() as u64).to_le_bytes().to_vec();
-    moments.iter().for_each(|moment| bytes.extend_from_slice(&moment.to_le_bytes()));
+    bytes.extend(moments.iter().flat_map(|moment| moment.to_le_bytes()));
     bytes
 }
 

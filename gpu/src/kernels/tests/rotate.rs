@@ -1,5 +1,5 @@
 use super::device::{Device, Failure, holds};
-use super::values::{below, plain, spoilt, wild};
+use super::values::{Values, below, plain, spoilt, wild};
 use crate::kernels::{HeadGain, NO_FAULT, RopeTable, Rotate, RotateBackward};
 use crate::shape::ModelShape;
 use crate::shape::tests::TINY;
@@ -42,11 +42,7 @@ fn the_table_of_rotations_is_the_processors() {
     });
 }
 
-fn forward(
-    device: &mut Device<'_>,
-    shape: [usize; 4],
-    values: fn(usize, u64) -> Vec<f32>,
-) -> Result<(), Failure> {
+fn forward(device: &mut Device<'_>, shape: [usize; 4], values: Values) -> Result<(), Failure> {
     let [queries, keys, head_dim, rows] = shape;
     let heads = Heads { queries, keys, head_dim };
     let (rope, table) = rope(head_dim);
@@ -116,11 +112,7 @@ fn heads_are_normed_and_rotated_as_by_the_reference() {
     });
 }
 
-fn backward(
-    device: &mut Device<'_>,
-    shape: [usize; 4],
-    values: fn(usize, u64) -> Vec<f32>,
-) -> Result<(), Failure> {
+fn backward(device: &mut Device<'_>, shape: [usize; 4], values: Values) -> Result<(), Failure> {
     let [queries, keys, head_dim, rows] = shape;
     let heads = Heads { queries, keys, head_dim };
     let (count, width) = (queries + keys, heads.width());

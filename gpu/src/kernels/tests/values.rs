@@ -2,6 +2,9 @@
 
 use crate::weights::test_words;
 
+/// Makes so many numbers from a seed.
+pub(super) type Values = fn(usize, u64) -> Vec<f32>;
+
 /// Even over -1..1.
 pub(super) fn plain(len: usize, seed: u64) -> Vec<f32> {
     let mut words = test_words(seed);
@@ -28,6 +31,12 @@ pub(super) fn wild(len: usize, seed: u64) -> Vec<f32> {
     (0..len).map(|_| value()).collect()
 }
 
+/// Zeros of both signs.
+pub(super) fn zeros(len: usize, seed: u64) -> Vec<f32> {
+    let mut words = test_words(seed);
+    (0..len).map(|_| if words() >> 63 == 0 { 0.0 } else { -0.0 }).collect()
+}
+
 /// As [`plain`], but that one number is not finite or overflows when squared.
 pub(super) fn spoilt(len: usize, seed: u64) -> Vec<f32> {
     let mut values = plain(len, seed);
@@ -43,4 +52,11 @@ pub(super) fn spoilt(len: usize, seed: u64) -> Vec<f32> {
 pub(super) fn below(bound: u32, len: usize, seed: u64) -> Vec<u32> {
     let mut words = test_words(seed);
     (0..len).map(|_| (words() % u64::from(bound)) as u32).collect()
+}
+
+/// So many shapes: each number at most its bound, and a multiple of its step.
+pub(super) fn shapes<const N: usize>(count: usize, bounds: [[usize; 2]; N], seed: u64) -> Vec<[usize; N]> {
+    let mut words = test_words(seed);
+    let mut draw = move |[most, step]: [usize; 2]| (1 + words() as usize % (most / step)) * step;
+    (0..count).map(|_| bounds.map(&mut draw)).collect()
 }

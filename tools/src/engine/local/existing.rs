@@ -36,7 +36,7 @@ impl Existing {
     pub(super) fn past(&self) -> Result<Vec<Scenario>, Failure> {
         let past = self.reader.lineage().ancestors().map(|ancestor| {
             let text =
-                self.reader.scenario_of(ancestor).map_err(|error| failures::run(self.directory, &error))?;
+                self.reader.scenario_of(ancestor).map_err(|error| failures::run(&self.directory, &error))?;
             let name = self.directory.join(format!("lineage/{ancestor}.toml")).display().to_string();
             let mut scenario = Scenario::parse(&text, &name)?;
             scenario.exec = self.scenario.exec.clone();

@@ -1,4 +1,4 @@
-//! Compares the elementary functions with their C counterpart, `math.c`, bit by bit.
+//! Compares the elementary functions with those of the CUDA kernels, compiled as C++, bit by bit.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use tadpole_gpu::math;
 
-/// A name in `math.c` and the function that must have its bits.
+/// A name in `math.cpp` and the function that must have its bits.
 pub(crate) type Pair = (&'static str, fn(f32) -> f32);
 
-/// The functions under comparison, each with its name in `math.c`.
+/// The functions under comparison, each with its name in `math.cpp`.
 pub(crate) const FUNCTIONS: [Pair; 6] = [
     ("exp", math::exp::<f32>),
     ("ln", math::ln::<f32>),
@@ -19,20 +19,24 @@ pub(crate) const FUNCTIONS: [Pair; 6] = [
     ("sigmoid", math::sigmoid::<f32>),
 ];
 
-/// Compiles `math.c` into `directory` with the system's C compiler and the extra `flags`.
+/// Compiles `math.cpp` into `directory` with the system's C++ compiler and the extra `flags`.
 pub(crate) fn compile(directory: &Path, flags: &[&str]) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/math.c");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = directory.join("math");
-    let status = Command::new("cc")
-        .args(["-std=c11", "-O2", "-ffp-contract=off"])
+    let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
+    let status = Command::new(&compiler)
+        .args(["-std=c++20", "-O2", "-ffp-contract=off"])
         .args(flags)
-        .arg(source)
+        .arg("-I")
+        .arg(root.join("kernels"))
+        .arg("-I")
+        .arg(root.join("emulator/cxx"))
+        .arg(root.join("tests/cxx/math.cpp"))
         .arg("-o")
         .arg(&program)
-        .arg("-lm")
         .status()
-        .expect("a C compiler `cc` is needed");
-    assert!(status.success(), "cc failed: {status}");
+        .expect("a C++ compiler is needed: install g++ or name one in CXX");
+    assert!(status.success(), "{} failed: {status}", compiler.display());
     program
 }
 

@@ -1,36 +1,31 @@
-use super::device::{Device, Failure, holds};
-use super::values::{plain, spoilt};
-use crate::kernels::{Address, Attend, AttendBackward, AttendBackwardKeys, NO_FAULT, Remember};
+//! Sequences at attention, on both sides.
+
+use super::super::device::{Device, Failure};
+use super::super::values::{Values, plain};
+use super::{CODE, LAYER};
+use crate::kernels::{Attend, NO_FAULT, Remember};
 use crate::shape::ModelShape;
 use crate::shape::tests::TINY;
-use crate::transformer::attention::{self as reference, BackwardScratch, RowStat};
+use crate::transformer::attention::{Attend as Reference, RowStat};
 use crate::transformer::kv::Place;
 use crate::transformer::rotate::Heads;
 use crate::transformer::{KvCache, Span};
 use crate::vector::Isa;
 
-const CODE: u32 = 6;
 const PAGE: usize = 16;
 const LAYERS: usize = 2;
-/// The layer that is tested; the other's part of each page must stay as it is.
-const LAYER: usize = 1;
-/// Query heads, key-value heads, channels of a head.
-const SHAPES: [[usize; 3]; 3] = [[2, 1, 32], [6, 2, 64], [3, 3, 160]];
-/// Positions before a batch, and rows in it, slot by slot: whole sequences, ones that end a page or begin one, stretches
-/// that continue, single tokens.
-const SPANS: [[usize; 2]; 7] = [[0, 1], [0, 16], [0, 33], [15, 1], [16, 2], [40, 1], [7, 20]];
 
 /// Sequences with keys and values, on the processor and in the form that the kernels want.
-struct Batch {
-    heads: Heads,
-    spans: Vec<Span>,
+pub(super) struct Batch {
+    pub(super) heads: Heads,
+    pub(super) spans: Vec<Span>,
     /// `[rows, width]`: rotated heads.
-    rotated: Vec<f32>,
+    pub(super) rotated: Vec<f32>,
     /// `[rows, keys head_dim]`, rows `values_stride` apart.
-    values: Vec<f32>,
-    values_stride: usize,
+    pub(super) values: Vec<f32>,
+    pub(super) values_stride: usize,
     /// Everything remembered, the rows' own included.
-    cache: KvCache,
+    pub(super) cache: KvCache,
     /// Pages as the kernels want them, before the rows were remembered.
     pages: Vec<f32>,
     tables: Vec<u32>,
@@ -38,7 +33,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn new(shape: [usize; 3], spans: &[[usize; 2]], values: fn(usize, u64) -> Vec<f32>) -> Self {
+    pub(super) fn new(shape: [usize; 3], spans: &[[usize; 2]], values: Values) -> Self {
         let [queries, keys, head_dim] = shape;
         let heads = Heads { queries, keys, head_dim };
         let shape = ModelShape {
@@ -70,7 +65,7 @@ impl Batch {
         batch
     }
 
-    fn push(&mut self, slot: usize, before: usize, rows: usize, values: fn(usize, u64) -> Vec<f32>) {
+    fn push(&mut self, slot: usize, before: usize, rows: usize, values: Values) {
         let Heads { queries, keys, head_dim } = self.heads;
         let first = self.spans.last().map_or(0, |span| span.first + span.rows);
         self.spans.push(Span { slot, first, rows, start: before });
@@ -100,15 +95,15 @@ impl Batch {
         }
     }
 
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.spans.iter().map(|span| span.rows).sum()
     }
 
-    fn scale(&self) -> f32 {
+    pub(super) fn scale(&self) -> f32 {
         1.0 / (self.heads.head_dim as f32).sqrt()
     }
 
-    fn positions(&self) -> Vec<u32> {
+    pub(super) fn positions(&self) -> Vec<u32> {
         self.spans.iter().flat_map(|span| span.start as u32..(span.start + span.rows) as u32).collect()
     }
 
@@ -116,16 +111,16 @@ impl Batch {
         self.spans.iter().flat_map(|span| std::iter::repeat_n(span.slot as u32, span.rows)).collect()
     }
 
-    fn longest(&self) -> usize {
+    pub(super) fn longest(&self) -> usize {
         self.spans.iter().map(|span| span.start + span.rows).max().unwrap_or(0)
     }
 
     /// What the reference makes of it: results, statistics, and which rows it refuses.
-    fn attend(&self) -> (Vec<f32>, Vec<RowStat>, Vec<bool>) {
+    pub(super) fn attend(&self) -> (Vec<f32>, Vec<RowStat>, Vec<bool>) {
         let (rows, queries) = (self.rows(), self.heads.queries);
         let mut out = vec![0.0; rows * queries * self.heads.head_dim];
         let mut stats = vec![RowStat::default(); rows * queries];
-        let attend = reference::Attend {
+        let attend = Reference {
             heads: self.heads,
             layer: LAYER,
             spans: &self.spans,
@@ -144,7 +139,7 @@ impl Batch {
     }
 
     /// Remembers the rows and attends; returns where results and statistics lie.
-    fn run(&self, device: &mut Device<'_>) -> Result<Attend, Failure> {
+    pub(super) fn run(&self, device: &mut Device<'_>) -> Result<Attend, Failure> {
         let Heads { queries, keys, head_dim } = self.heads;
         let page_stride = (LAYERS * keys * 2 * PAGE * head_dim) as u32;
         let launch = Remember {
@@ -226,120 +221,7 @@ fn write_page(
     pages[first + PAGE * dim + lane * dim..][..dim].copy_from_slice(value);
 }
 
-fn numbers(stats: &[RowStat]) -> Vec<f32> {
+/// Statistics as they lie in device memory.
+pub(super) fn numbers(stats: &[RowStat]) -> Vec<f32> {
     stats.iter().flat_map(|stat| [stat.largest, stat.sum]).collect()
-}
-
-pub(super) fn forward(device: &mut Device<'_>) -> Result<(), Failure> {
-    for shape in SHAPES {
-        for values in [plain, spoilt] {
-            let batch = Batch::new(shape, &SPANS, values);
-            let (out, stats, refused) = batch.attend();
-            let launch = batch.run(device)?;
-            let faults: Vec<u32> =
-                refused.iter().map(|&refused| if refused { CODE } else { NO_FAULT }).collect();
-            device.expect("stats", launch.stats, &numbers(&stats))?;
-            device.expect("out", launch.out, &out)?;
-            device.expect("faults", launch.faults, &faults)?;
-            device.expect("halt", launch.halt, &[u32::from(refused.contains(&true))])?;
-        }
-    }
-    Ok(())
-}
-
-#[test]
-fn attention_has_the_bits_of_the_reference_whether_rows_are_whole_sequences_or_single_tokens() {
-    holds(forward);
-}
-
-/// Gradients of the rotated heads and of the values, from the reference, sequence by sequence.
-fn reference_backward(batch: &Batch, out: &[f32], stats: &[RowStat], dout: &[f32]) -> (Vec<f32>, Vec<f32>) {
-    let Heads { queries, head_dim, .. } = batch.heads;
-    let (width, query_width) = (batch.heads.width(), queries * head_dim);
-    let mut dheads = vec![0.0; batch.rotated.len()];
-    let mut dvalues = batch.values.clone();
-    for span in &batch.spans {
-        let rows = span.first..span.first + span.rows;
-        let cut = |stride: usize| rows.start * stride..rows.end * stride;
-        let backward = reference::AttendBackward {
-            heads: batch.heads,
-            layer: LAYER,
-            slot: span.slot,
-            len: span.rows,
-            cache: &batch.cache,
-            queries: &batch.rotated[cut(width)],
-            out: &out[cut(query_width)],
-            stats: &stats[cut(queries)],
-            dout: &dout[cut(query_width)],
-            scale: batch.scale(),
-            scratch: &mut BackwardScratch::default(),
-            dheads: &mut dheads[cut(width)],
-            dvalues: &mut dvalues[cut(batch.values_stride)],
-            dvalue_stride: batch.values_stride,
-            dvalue_offset: 0,
-        };
-        backward.run(Isa::SCALAR);
-    }
-    (dheads, dvalues)
-}
-
-pub(super) fn backward(device: &mut Device<'_>) -> Result<(), Failure> {
-    for shape in SHAPES {
-        let batch = Batch::new(shape, &[[0, 1], [0, 16], [0, 35], [0, 2], [0, 17]], plain);
-        let (out, stats, _) = batch.attend();
-        let dout = plain(out.len(), 77);
-        let (dheads, dvalues) = reference_backward(&batch, &out, &stats, &dout);
-        let ends: Vec<u32> = batch
-            .spans
-            .iter()
-            .flat_map(|span| std::iter::repeat_n((span.first + span.rows) as u32, span.rows))
-            .collect();
-        let square = batch.rows() * batch.heads.queries * batch.longest();
-        let launch = AttendBackward {
-            heads: device.put(&batch.rotated),
-            values: device.put(&batch.values),
-            values_stride: batch.values_stride as u32,
-            out: device.put(&out),
-            stats: device.put(&numbers(&stats)),
-            dout: device.put(&dout),
-            positions: device.put(&batch.positions()),
-            rows: batch.rows() as u32,
-            queries: batch.heads.queries as u32,
-            keys: batch.heads.keys as u32,
-            head_dim: batch.heads.head_dim as u32,
-            scale: batch.scale(),
-            longest: batch.longest() as u32,
-            weights: device.room(square),
-            dscores: device.room(square),
-            dheads: device.room(dheads.len()),
-        };
-        device.run(&launch)?;
-        // The values' gradients are written over the values.
-        let dvalues_at: Address = launch.values;
-        let keys = AttendBackwardKeys {
-            heads: launch.heads,
-            dout: launch.dout,
-            weights: launch.weights,
-            dscores: launch.dscores,
-            positions: launch.positions,
-            ends: device.put(&ends),
-            rows: launch.rows,
-            queries: launch.queries,
-            keys: launch.keys,
-            head_dim: launch.head_dim,
-            longest: launch.longest,
-            dheads: launch.dheads,
-            dvalues: dvalues_at,
-            dvalues_stride: launch.values_stride,
-        };
-        device.run(&keys)?;
-        device.expect("dheads", launch.dheads, &dheads)?;
-        device.expect("dvalues", dvalues_at, &dvalues)?;
-    }
-    Ok(())
-}
-
-#[test]
-fn gradients_of_attention_have_the_bits_of_the_reference() {
-    holds(backward);
 }
