@@ -174,8 +174,11 @@ fn share_past(prefix: &Prefix, share: &mut Share) -> Result<(), ForkError> {
     } else {
         share.start_of(&partial, prefix.end)?
     }
+    // A parent that runs on may drop what the child needs at this very moment: then there is no child.
+    let dispensable = prefix.dispensable();
     for &digest in &prefix.blobs {
-        share.file_if_there(&blob::name(digest))?;
+        let name = blob::name(digest);
+        if dispensable.contains(&digest) { share.file_if_there(&name)? } else { share.file(&name)? }
     }
     for &request in &prefix.answers {
         share.file(&effect::name(request))?;

@@ -68,11 +68,15 @@ impl Prefix {
         &self.reader
     }
 
+    /// Blobs that it names and can go on without.
+    pub(super) fn dispensable(&self) -> BTreeSet<Digest> {
+        dispensable(&self.world.view())
+    }
+
     /// Whatever the next decisions may read must still be there.
     pub(super) fn check_blobs(&self) -> Result<(), ForkError> {
-        let dropped = dispensable(&self.world.view());
         let store = self.reader.blob_store();
-        for &digest in self.blobs.difference(&dropped) {
+        for &digest in self.blobs.difference(&self.dispensable()) {
             let there = store
                 .contains(digest)
                 .map_err(|error| RunError::io(self.reader.dir())(std::io::Error::other(error)))?;
