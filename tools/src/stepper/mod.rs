@@ -29,9 +29,9 @@ const TICK: Duration = Duration::from_millis(500);
 pub(crate) fn run(recording: &mut dyn Recording) -> Result<(), Failure> {
     let mut state = State::new(recording.title(), recording.more()?);
     let ended = Arc::new(AtomicBool::new(false));
-    for signal in TERM_SIGNALS {
+    for signal in endings() {
         // What cannot be caught ends the program as it always would.
-        let _unheard = signal_hook::flag::register(*signal, Arc::clone(&ended));
+        let _unheard = signal_hook::flag::register(signal, Arc::clone(&ended));
     }
     let _restored = Restored;
     let mut terminal = ratatui::try_init().map_err(|error| terminal_failure(&error))?;
@@ -40,6 +40,14 @@ pub(crate) fn run(recording: &mut dyn Recording) -> Result<(), Failure> {
         turn(&mut terminal, &mut state, recording)?;
     }
     Ok(())
+}
+
+/// The signals that ask a program to end.
+fn endings() -> Vec<i32> {
+    let mut signals = TERM_SIGNALS.to_vec();
+    #[cfg(unix)]
+    signals.push(signal_hook::consts::SIGHUP);
+    signals
 }
 
 /// Gives the terminal back as it was, however the program leaves; `try_init` sees to panics.

@@ -257,6 +257,33 @@ fn a_run_that_grows_is_followed_until_one_goes_back() {
 }
 
 #[test]
+fn a_recording_tells_of_what_was_committed_since_it_was_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("log")).unwrap();
+    let copy = |file: &str| std::fs::copy(nano::run().join(file), directory.path().join(file)).unwrap();
+    copy("scenario.toml");
+    copy("log/00000000.seg");
+    let mut recording = Local.open(directory.path()).unwrap();
+    let first = recording.more().unwrap();
+    let last = first.last().unwrap().step;
+    let all = Local.open(nano::run()).unwrap().more().unwrap();
+    assert_eq!(first, all[..first.len()]);
+    assert!(first.len() < all.len(), "nano has a segment an iteration");
+    // Asked about the end of what there was, it still finds what comes after.
+    recording.world(last, Kind::Tasks, 0..1).unwrap();
+    for index in 1.. {
+        let file = format!("log/{index:08}.seg");
+        if !nano::run().join(&file).exists() {
+            break;
+        }
+        copy(&file);
+    }
+    assert_eq!(recording.more().unwrap(), all[first.len()..]);
+    let end = all.last().unwrap().step;
+    assert_eq!(recording.world(end, Kind::Tasks, 0..1).unwrap().stands, "finished");
+}
+
+#[test]
 fn the_keys_are_explained() {
     insta::assert_snapshot!(Screen::new(100, 24).press("?").shown());
 }
