@@ -17,6 +17,7 @@ use super::{
     Difference, Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest,
     ReplayReport, RunRequest, Shown, State, Subject, VerifyReport, VerifyRequest,
 };
+use crate::arguments::Speed;
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};
 
@@ -143,13 +144,8 @@ impl Engine for Sample {
         Ok(RunSummary { refused: self.refused.clone(), ..run() })
     }
 
-    fn resume(
-        &self,
-        directory: &Path,
-        threads: Option<u32>,
-        _: &dyn Observer,
-    ) -> Result<RunSummary, Failure> {
-        self.ask((directory, threads));
+    fn resume(&self, directory: &Path, speed: &Speed, _: &dyn Observer) -> Result<RunSummary, Failure> {
+        self.ask((directory, speed.threads, speed.device.as_deref()));
         Ok(run())
     }
 

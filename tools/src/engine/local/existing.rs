@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use tadpole_kernel::run::RunReader;
-use tadpole_scenarios::schema::{Override, Scenario};
+use tadpole_scenarios::schema::Scenario;
 use tadpole_systems::analysis::RunSummary;
 use tadpole_systems::assembly::{self, Assembly};
 use tadpole_systems::tokenizer::Tokenizer;
 
 use super::{execution, failures};
+use crate::arguments::Speed;
 use crate::failure::Failure;
 
 /// A run, open for reading, with its scenario.
@@ -19,14 +20,13 @@ pub(super) struct Existing<'a> {
 }
 
 impl<'a> Existing<'a> {
-    /// Opens a run; `threads` replaces the scenario's number.
-    pub(super) fn open(directory: &'a Path, threads: Option<u32>) -> Result<Self, Failure> {
+    /// Opens a run; `speed` replaces what the scenario says about it.
+    pub(super) fn open(directory: &'a Path, speed: &Speed) -> Result<Self, Failure> {
         let refused = |error| failures::run(directory, &error);
         let reader = RunReader::open(directory).map_err(refused)?;
         let text = reader.scenario().map_err(refused)?;
-        let overrides = threads.map(|threads| Override::new("exec.threads", threads.to_string()));
         let name = directory.join("scenario.toml").display().to_string();
-        let scenario = Scenario::parse_with(&text, &name, overrides.as_slice())?;
+        let scenario = Scenario::parse_with(&text, &name, &speed.overrides())?;
         Ok(Self { directory, reader, scenario })
     }
 
