@@ -1,5 +1,6 @@
 //! Why a computation is refused.
 
+use crate::cuda::DeviceError;
 use crate::dppo::DppoError;
 use crate::shape::ShapeError;
 use crate::vector::IsaError;
@@ -48,6 +49,9 @@ pub enum ArithmeticError {
     /// The weights are refused.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// A device is not there or fails.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The instruction set is refused.
     #[error(transparent)]
     Isa(#[from] IsaError),
@@ -113,6 +117,15 @@ pub enum ArithmeticError {
     /// Bytes that are not a saved trainer.
     #[error("not the state of a trainer: {0}")]
     State(String),
+}
+
+impl ArithmeticError {
+    /// Whether it says something about this machine rather than about what was to be computed: elsewhere, or another time,
+    /// the same computation succeeds.
+    #[must_use]
+    pub fn is_of_the_machine(&self) -> bool {
+        matches!(self, Self::Device(_) | Self::Environment | Self::Isa(_))
+    }
 }
 
 fn layer_text(layer: Option<usize>) -> String {

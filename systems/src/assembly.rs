@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tadpole_gpu::backend::{Backend, CpuBackend};
 use tadpole_gpu::shape::ModelShape;
-use tadpole_gpu::vector::Isa;
 use tadpole_gpu::weights::{Initial, Weights, WeightsError};
 use tadpole_gpu::{ARITHMETIC_VERSION, ArithmeticError};
 use tadpole_kernel::decide::{Keep, Systems};
@@ -15,6 +13,7 @@ use tadpole_kernel::run::RunHeader;
 use tadpole_scenarios::assets;
 use tadpole_scenarios::schema::{self, GeneratorKind, PolicySource, Scenario, Shape};
 
+use crate::backend::backend;
 use crate::capability::{Judge, Recipe, Shelf};
 use crate::codec::{Codec, Hermes};
 use crate::curriculum::{calibrate, close, generate, judge, validate};
@@ -116,7 +115,7 @@ pub struct Assembly {
 /// Where the base policy is missing or does not fit, or the arithmetic cannot run here.
 pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, AssemblyError> {
     let scenario = Arc::new(scenario.clone());
-    let backend = backend(&scenario, execution)?;
+    let backend = backend(&scenario.exec, execution.threads)?;
     let weights = base_weights(&scenario, &execution.base)?;
     let tokenizer = Arc::new(tokenizer(&scenario, &execution.base)?);
     let codec = Hermes::new(TOOLS);
@@ -188,17 +187,6 @@ pub fn header(scenario: &Scenario) -> RunHeader {
         seed: scenario.seed,
         iterations: scenario.iterations,
     }
-}
-
-fn backend(scenario: &Scenario, execution: &Execution) -> Result<Arc<dyn Backend>, AssemblyError> {
-    let name = match scenario.exec.isa {
-        schema::Isa::Auto => return Ok(Arc::new(CpuBackend::new(execution.threads)?)),
-        schema::Isa::Scalar => "scalar",
-        schema::Isa::Avx2 => "avx2",
-        schema::Isa::Avx512 => "avx512",
-    };
-    let isa = Isa::by_name(name).map_err(ArithmeticError::from)?;
-    Ok(Arc::new(CpuBackend::with_isa(execution.threads, isa)?))
 }
 
 /// Room for answers of the sandbox that were given before: those of some thousand trajectories.

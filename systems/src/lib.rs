@@ -9,6 +9,7 @@
 
 pub mod analysis;
 pub mod assembly;
+pub mod backend;
 pub mod capability;
 pub mod codec;
 pub mod curriculum;

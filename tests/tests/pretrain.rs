@@ -36,7 +36,10 @@ fn the_tokenizer_and_the_first_steps_are_the_recorded_ones() {
         assert_eq!(serde_json::to_value(&record).unwrap(), *expected);
         assert!(record.weights.is_some(), "the first steps are recorded with their digests");
     }
-    assert!(pretraining.finish().tokenizer == assets::TOKENIZER, "the shipped tokenizer is another one");
+    assert!(
+        pretraining.finish().unwrap().tokenizer == assets::TOKENIZER,
+        "the shipped tokenizer is another one"
+    );
 }
 
 #[test]

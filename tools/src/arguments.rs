@@ -67,11 +67,23 @@ pub(crate) struct Changes {
 }
 
 /// What makes a command faster or slower, and never changes a result.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Speed {
     /// Threads; 0 for one a core. Results do not depend on it.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<u32>,
+    /// Where the arithmetic runs; auto takes a CUDA device where one can be used. Results do not depend on it.
+    #[arg(long, value_name = "DEVICE", value_parser = ["auto", "cpu", "cuda"])]
+    pub(crate) device: Option<String>,
+}
+
+impl Speed {
+    /// The arguments as overrides of scenario keys.
+    pub(crate) fn overrides(&self) -> Vec<Override> {
+        let threads = self.threads.map(|threads| Override::new("exec.threads", threads.to_string()));
+        let device = self.device.as_ref().map(|device| Override::new("exec.device", device.clone()));
+        threads.into_iter().chain(device).collect()
+    }
 }
 
 impl Changes {
@@ -79,8 +91,7 @@ impl Changes {
     pub(crate) fn overrides(&self) -> Vec<Override> {
         let mut overrides = self.set.clone();
         overrides.extend(self.seed.map(|seed| Override::new("seed", seed.to_string())));
-        overrides
-            .extend(self.speed.threads.map(|threads| Override::new("exec.threads", threads.to_string())));
+        overrides.extend(self.speed.overrides());
         overrides
     }
 }
@@ -108,6 +119,8 @@ mod tests {
             "run scenarios/frognano.toml --threads 2 --out /tmp/run --json --seed 7 --set curriculum.batch=64",
             "run --print-defaults",
             "resume runs/frognano-1 --threads 4",
+            "run nano --device cuda",
+            "verify runs/frognano-1 --device auto",
             "replay runs/frognano-1 --to 12 --json",
             "verify runs/frognano-1 --sample 0.1 --skip-updates",
             "diff runs/frognano-1 runs/frognano-2 --json",
@@ -158,6 +171,7 @@ mod tests {
             ("eval r --set a --tasks 3", "--tasks"),
             ("eval r --refined", "--admitted"),
             ("eval r --temperature nan", "nan"),
+            ("run a --device tpu", "tpu"),
         ] {
             let error = parse(line).expect_err(line);
             assert!(error.contains(part), "{line}: {error}");
@@ -165,16 +179,15 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_and_thread_flags_win_over_set() {
-        let Command::Run(options) = parse("run a --set seed=3 --seed 4 --threads 2").unwrap() else {
-            panic!("not a run")
-        };
+    fn the_flags_for_seed_threads_and_device_win_over_set() {
+        let line = "run a --set seed=3 --seed 4 --threads 2 --device cuda";
+        let Command::Run(options) = parse(line).unwrap() else { panic!("not a run") };
         let keys: Vec<String> = options
             .changes
             .overrides()
             .iter()
             .map(|change| format!("{}={}", change.key, change.value))
             .collect();
-        assert_eq!(keys, ["seed=3", "seed=4", "exec.threads=2"]);
+        assert_eq!(keys, ["seed=3", "seed=4", "exec.threads=2", "exec.device=cuda"]);
     }
 }

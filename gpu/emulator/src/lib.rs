@@ -9,12 +9,15 @@
 //! source    the kernels' text, its entry points; planting faults
 //! compile   text to shared object, cached by content
 //! emulator  load, allocate, launch
+//! machine   programs that look for a CUDA driver find the emulator
 //! ```
 
 mod compile;
 mod emulator;
+mod machine;
 mod source;
 
 pub use compile::CompileError;
 pub use emulator::{Call, Emulator, Guard, LoadError, Memory, Order, Stopped};
+pub use machine::{Machine, MachineError};
 pub use source::{Parameter, PlantError, Signature, Sources};

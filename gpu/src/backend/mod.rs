@@ -4,7 +4,10 @@
 //! on which other sequences a call holds, on how work is cut into calls, or on the number of threads: decoding one token
 //! at a time gives the logits of prefilling at once, and a rollout's log-probabilities are the trainer's.
 
+pub(crate) mod check;
 mod cpu;
+pub(crate) mod objective;
+pub(crate) mod state;
 mod types;
 
 use crate::error::ArithmeticError;
@@ -84,7 +87,7 @@ pub trait Trainer: Send {
     ) -> Result<StepReport, ArithmeticError>;
 
     /// The weights now.
-    fn weights(&self) -> &Weights;
+    fn weights(&self) -> Result<&Weights, ArithmeticError>;
 
     /// The mean of the weights after each step that [`Averaging`] takes in; the weights now, before the first.
     fn averaged_weights(&self) -> Result<Weights, ArithmeticError>;
@@ -99,10 +102,10 @@ pub trait Trainer: Send {
     fn steps(&self) -> u64;
 
     /// Forgets all moments and the mean: the next step is as the first.
-    fn reset_optimiser(&mut self);
+    fn reset_optimiser(&mut self) -> Result<(), ArithmeticError>;
 
     /// Weights, moments and mean as canonical bytes.
-    fn state_bytes(&self) -> Vec<u8>;
+    fn state_bytes(&self) -> Result<Vec<u8>, ArithmeticError>;
 }
 
 impl TrainerConfig {

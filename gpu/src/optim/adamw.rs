@@ -6,17 +6,17 @@ use super::config::OptimiserConfig;
 
 /// The numbers of one step, the same for every element.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AdamW {
+pub(crate) struct AdamW {
     gradient_scale: f32,
     /// What is left of a value that decays.
-    decay: f32,
-    beta1: f32,
-    beta2: f32,
+    pub(crate) decay: f32,
+    pub(crate) beta1: f32,
+    pub(crate) beta2: f32,
     /// Learning rate over the first bias correction.
-    step_size: f32,
+    pub(crate) step_size: f32,
     /// Root of the second bias correction.
-    root_correction: f32,
-    epsilon: f32,
+    pub(crate) root_correction: f32,
+    pub(crate) epsilon: f32,
 }
 
 impl AdamW {

@@ -38,6 +38,22 @@ impl Average {
         Ok(())
     }
 
+    /// Elsewhere than here: how many updates are in the mean once the next one is over; `None` where it does not enter.
+    pub(crate) fn next_count(&self) -> Option<u64> {
+        (self.seen + 1 >= self.start).then_some(self.count + 1)
+    }
+
+    /// Says that an update was taken in elsewhere.
+    pub(crate) fn count_update(&mut self) {
+        self.count = self.next_count().unwrap_or(self.count);
+        self.seen += 1;
+    }
+
+    /// The values, as they are from the first update on that enters the mean.
+    pub(crate) fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.mean
+    }
+
     /// The mean; `None` before the first update that enters it.
     pub fn mean(&self) -> Option<&[f32]> {
         (self.count > 0).then_some(self.mean.as_slice())

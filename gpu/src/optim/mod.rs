@@ -18,9 +18,9 @@ use thiserror::Error;
 
 use crate::vector::Isa;
 use crate::weights::{Role, TensorSpec};
-use adamw::AdamW;
 use bytes::{Reader, Writer};
 
+pub(crate) use adamw::AdamW;
 pub use average::Average;
 pub use bytes::StateError;
 pub use clip::{GradientNorm, gradient_norm};
@@ -92,15 +92,30 @@ struct Slot {
 pub struct Optimiser {
     config: OptimiserConfig,
     slots: Vec<Slot>,
-    /// Steps taken since the last reset.
-    steps: u64,
-    /// `beta1^steps` and `beta2^steps`, by repeated multiplication.
-    beta1_power: f64,
-    beta2_power: f64,
+    count: StepCount,
     /// First moments (`AdamW`) and momenta (Muon), in the order of the values.
     first: Vec<f32>,
     /// Second moments of the tensors under `AdamW`, one after the other.
     second: Vec<f32>,
+}
+
+/// Steps since the last reset, and what follows from their number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct StepCount {
+    steps: u64,
+    /// `beta1^steps` and `beta2^steps`, by repeated multiplication.
+    powers: [f64; 2],
+}
+
+impl StepCount {
+    const ZERO: Self = Self { steps: 0, powers: [1.0; 2] };
+
+    /// One step more.
+    fn next(self, config: &OptimiserConfig) -> Self {
+        let [beta1_power, beta2_power] = self.powers;
+        let powers = [beta1_power * f64::from(config.beta1), beta2_power * f64::from(config.beta2)];
+        Self { steps: self.steps + 1, powers }
+    }
 }
 
 /// What a step did.
@@ -131,7 +146,7 @@ impl Optimiser {
             slots.push(Slot { name: spec.name.clone(), place, rule });
         }
         let (first, second) = (vec![0.0; values], vec![0.0; seconds]);
-        Ok(Self { config, slots, steps: 0, beta1_power: 1.0, beta2_power: 1.0, first, second })
+        Ok(Self { config, slots, count: StepCount::ZERO, first, second })
     }
 
     /// The configuration.
@@ -141,13 +156,12 @@ impl Optimiser {
 
     /// Steps taken since the last reset.
     pub fn steps(&self) -> u64 {
-        self.steps
+        self.count.steps
     }
 
     /// Forgets all moments: the next step is as the first.
     pub fn reset(&mut self) {
-        self.steps = 0;
-        (self.beta1_power, self.beta2_power) = (1.0, 1.0);
+        self.count = StepCount::ZERO;
         self.first.fill(0.0);
         self.second.fill(0.0);
     }
@@ -174,9 +188,7 @@ impl Optimiser {
         }
         let places = self.slots.iter().map(|slot| &gradients[slot.place.clone()]);
         let norm = gradient_norm(places, self.config.clip_norm);
-        self.steps += 1;
-        self.beta1_power *= f64::from(self.config.beta1);
-        self.beta2_power *= f64::from(self.config.beta2);
+        self.count = self.count.next(&self.config);
         self.update(values, gradients, rate, norm.scale, isa);
         if let Some((tensor, index)) = self.first_not_finite(values) {
             return Err(OptimError::Value { tensor, index });
@@ -184,8 +196,35 @@ impl Optimiser {
         Ok(StepFacts { gradient_norm: norm.norm, gradient_scale: norm.scale })
     }
 
+    /// Elsewhere than here: the count after the next step, and the numbers of that step.
+    pub(crate) fn next(&self, rate: f32) -> (StepCount, AdamW) {
+        let count = self.count.next(&self.config);
+        (count, AdamW::new(&self.config, rate, 1.0, count.powers))
+    }
+
+    /// Says that a step was taken elsewhere.
+    pub(crate) fn count_step(&mut self, count: StepCount) {
+        self.count = count;
+    }
+
+    /// First and second moments.
+    pub(crate) fn moments(&self) -> (&[f32], &[f32]) {
+        (&self.first, &self.second)
+    }
+
+    /// First and second moments, to be written.
+    pub(crate) fn moments_mut(&mut self) -> (&mut [f32], &mut [f32]) {
+        (&mut self.first, &mut self.second)
+    }
+
+    /// The tensor and the place within it of the value at this place among all.
+    pub(crate) fn locate(&self, place: usize) -> Option<(String, usize)> {
+        let slot = self.slots.iter().find(|slot| slot.place.contains(&place))?;
+        Some((slot.name.clone(), place - slot.place.start))
+    }
+
     fn update(&mut self, values: &mut [f32], gradients: &[f32], rate: f32, scale: f32, isa: Isa) {
-        let adamw = AdamW::new(&self.config, rate, scale, [self.beta1_power, self.beta2_power]);
+        let adamw = AdamW::new(&self.config, rate, scale, self.count.powers);
         for slot in &self.slots {
             let values = &mut values[slot.place.clone()];
             let gradients = &gradients[slot.place.clone()];
@@ -222,9 +261,10 @@ impl Optimiser {
     /// | 8 + 4 m | number of second moments (u64), second moments (f32 each) |
     pub fn state_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::new(MAGIC);
-        writer.word(self.steps);
-        writer.word(self.beta1_power.to_bits());
-        writer.word(self.beta2_power.to_bits());
+        let StepCount { steps, powers: [beta1_power, beta2_power] } = self.count;
+        writer.word(steps);
+        writer.word(beta1_power.to_bits());
+        writer.word(beta2_power.to_bits());
         writer.floats(&self.first);
         writer.floats(&self.second);
         writer.finish()
@@ -245,8 +285,7 @@ impl Optimiser {
         if second.iter().any(|&moment| moment < 0.0) {
             return Err(StateError::Value);
         }
-        (self.steps, self.first, self.second) = (steps, first, second);
-        [self.beta1_power, self.beta2_power] = powers;
+        (self.count, self.first, self.second) = (StepCount { steps, powers }, first, second);
         Ok(())
     }
 }

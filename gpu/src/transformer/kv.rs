@@ -3,9 +3,8 @@
 //! A page holds [`BLOCK`] positions of every layer and every key-value head. Within it, a head's keys stand channel by
 //! channel (the sixteen positions of channel 0, then of channel 1, ...) and its values position by position in panels of
 //! sixteen channels: both are panels of a packed matrix, so scores and weighted sums are ordinary matrix products.
-//!
-//! *Invariant*: a page that more than one sequence refers to is full, and a full page is never written.
 
+use super::pages::{PageCopy, Pages};
 use crate::shape::ModelShape;
 use crate::vector::{LANES, Line};
 
@@ -17,22 +16,8 @@ pub(crate) struct KvCache {
     head_dim: usize,
     kv_heads: usize,
     layers: usize,
-    pages: Vec<Page>,
-    free: Vec<usize>,
-    slots: Vec<Slot>,
-}
-
-struct Page {
-    lines: Box<[Line]>,
-    references: u32,
-}
-
-#[derive(Clone, Default)]
-struct Slot {
-    pages: Vec<usize>,
-    len: usize,
-    /// The last token and the one before it.
-    last: [Option<u32>; 2],
+    pages: Pages,
+    lines: Vec<Box<[Line]>>,
 }
 
 /// One head's keys and values of one sequence in one layer.
@@ -47,14 +32,14 @@ impl HeadView<'_> {
     /// Keys of a block of positions: a line a channel.
     #[inline(always)]
     pub(crate) fn keys(&self, block: usize) -> &[Line] {
-        let lines = &self.cache.pages[self.pages[block]].lines;
+        let lines = &self.cache.lines[self.pages[block]];
         &lines[self.offset..][..self.cache.head_dim]
     }
 
     /// Values of a block of positions: for each panel of sixteen channels, a line a position.
     #[inline(always)]
     pub(crate) fn values(&self, block: usize) -> &[Line] {
-        let lines = &self.cache.pages[self.pages[block]].lines;
+        let lines = &self.cache.lines[self.pages[block]];
         &lines[self.offset + self.cache.head_dim..][..self.cache.head_dim]
     }
 }
@@ -66,83 +51,57 @@ impl KvCache {
             head_dim: shape.head_dim as usize,
             kv_heads: shape.kv_heads as usize,
             layers: shape.layers as usize,
-            pages: Vec::new(),
-            free: Vec::new(),
-            slots: vec![Slot::default(); slots],
+            pages: Pages::new(slots),
+            lines: Vec::new(),
         }
     }
 
     /// Number of slots.
     pub(crate) fn slots(&self) -> usize {
-        self.slots.len()
+        self.pages.slots()
     }
 
     /// Positions of a slot.
     pub(crate) fn len(&self, slot: usize) -> usize {
-        self.slots[slot].len
+        self.pages.len(slot)
     }
 
     /// The last token of a slot and the one before it.
     pub(crate) fn last(&self, slot: usize) -> [Option<u32>; 2] {
-        self.slots[slot].last
+        self.pages.last(slot)
     }
 
     /// Empties a slot.
     pub(crate) fn reset(&mut self, slot: usize) {
-        let pages = std::mem::take(&mut self.slots[slot]).pages;
-        for page in pages {
-            self.pages[page].references -= 1;
-            if self.pages[page].references == 0 {
-                self.free.push(page);
-            }
-        }
+        self.pages.reset(slot);
     }
 
     /// Makes `to` hold what `from` holds: full pages are shared, the last one is copied.
     pub(crate) fn fork(&mut self, from: usize, to: usize) {
-        if from == to {
-            return;
+        if let Some(PageCopy { from, to }) = self.pages.fork(from, to) {
+            self.allocate();
+            self.lines[to] = self.lines[from].clone();
         }
-        self.reset(to);
-        let Slot { pages, len, last } = self.slots[from].clone();
-        let full = len / BLOCK;
-        let mut taken = pages[..full].to_vec();
-        for &page in &taken {
-            self.pages[page].references += 1;
-        }
-        if len > full * BLOCK {
-            let copy = self.take_page();
-            let lines = self.pages[pages[full]].lines.clone();
-            self.pages[copy].lines = lines;
-            taken.push(copy);
-        }
-        self.slots[to] = Slot { pages: taken, len, last };
     }
 
     /// Gives a slot pages for `len` positions.
     pub(crate) fn reserve(&mut self, slot: usize, len: usize) {
-        while self.slots[slot].pages.len() * BLOCK < len {
-            let page = self.take_page();
-            self.slots[slot].pages.push(page);
-        }
+        self.pages.reserve(slot, len);
+        self.allocate();
     }
 
     /// Says that a slot's keys and values have been written up to behind these tokens.
     pub(crate) fn advance(&mut self, slot: usize, tokens: &[u32]) {
-        let slot = &mut self.slots[slot];
-        slot.len += tokens.len();
-        for &token in &tokens[tokens.len().saturating_sub(2)..] {
-            slot.last = [Some(token), slot.last[0]];
-        }
+        self.pages.advance(slot, tokens);
     }
 
     /// Writes one position's key and value of one head.
     #[inline(always)]
     pub(crate) fn write(&mut self, place: Place, key: &[f32], value: &[f32]) {
-        let page = self.slots[place.slot].pages[place.position / BLOCK];
+        let page = self.pages.of(place.slot)[place.position / BLOCK];
         let lane = place.position % BLOCK;
         let offset = self.offset(place.layer, place.head);
-        let lines = &mut self.pages[page].lines[offset..][..2 * self.head_dim];
+        let lines = &mut self.lines[page][offset..][..2 * self.head_dim];
         let (keys, values) = lines.split_at_mut(self.head_dim);
         for (line, &channel) in keys.iter_mut().zip(key) {
             line.0[lane] = channel;
@@ -155,21 +114,19 @@ impl KvCache {
     /// One head of one sequence in one layer, to read.
     #[inline(always)]
     pub(crate) fn view(&self, slot: usize, layer: usize, head: usize) -> HeadView<'_> {
-        HeadView { cache: self, pages: &self.slots[slot].pages, offset: self.offset(layer, head) }
+        HeadView { cache: self, pages: self.pages.of(slot), offset: self.offset(layer, head) }
     }
 
     fn offset(&self, layer: usize, head: usize) -> usize {
         (layer * self.kv_heads + head) * 2 * self.head_dim
     }
 
-    fn take_page(&mut self) -> usize {
-        if let Some(page) = self.free.pop() {
-            self.pages[page].references = 1;
-            return page;
+    /// Makes room for every page.
+    fn allocate(&mut self) {
+        while self.lines.len() < self.pages.count() {
+            let lines = vec![Line::ZERO; self.layers * self.kv_heads * 2 * self.head_dim];
+            self.lines.push(lines.into_boxed_slice());
         }
-        let lines = vec![Line::ZERO; self.layers * self.kv_heads * 2 * self.head_dim];
-        self.pages.push(Page { lines: lines.into_boxed_slice(), references: 1 });
-        self.pages.len() - 1
     }
 }
 
@@ -213,8 +170,7 @@ mod tests {
         let mut cache = KvCache::new(&TINY, 3);
         fill(&mut cache, 0, 0, 40, 0.5);
         cache.fork(0, 1);
-        let pages_before = cache.pages.len();
-        assert_eq!(pages_before, 4);
+        assert_eq!(cache.pages.count(), 4);
         fill(&mut cache, 0, 40, 44, 1000.5);
         fill(&mut cache, 1, 40, 44, 2000.5);
         for position in 0..44 {
@@ -227,10 +183,9 @@ mod tests {
         }
         assert_eq!(cache.last(1), [Some(43), Some(42)]);
         cache.reset(0);
-        assert_eq!(cache.free.len(), 1);
+        assert_eq!(cache.pages.free(), 1);
         cache.reset(1);
-        assert_eq!(cache.free.len(), cache.pages.len());
-        assert!(cache.pages.iter().all(|page| page.references == 0));
+        assert_eq!(cache.pages.free(), cache.pages.count());
         assert_eq!(cache.len(1), 0);
     }
 }

@@ -27,6 +27,7 @@ pub(crate) mod head;
 pub(crate) mod kv;
 mod model;
 pub(crate) mod norm;
+mod pages;
 pub(crate) mod rope;
 pub(crate) mod rotate;
 
@@ -34,5 +35,6 @@ pub(crate) use activations::{LayerState, Scratch, SequenceWork};
 pub(crate) use forward::{Fault, Input, Span, inputs};
 pub(crate) use gradient::{GradientScratch, Gradients};
 pub(crate) use head::{HeadState, target_rows};
-pub(crate) use kv::KvCache;
+pub(crate) use kv::{BLOCK, KvCache};
 pub(crate) use model::{Model, Purpose};
+pub(crate) use pages::{PageCopy, Pages};

@@ -14,7 +14,7 @@ use thiserror::Error;
 pub use init::Initial;
 #[cfg(test)]
 pub(crate) use init::tests::words as test_words;
-pub(crate) use layout::{LayerTensor, layer_index};
+pub(crate) use layout::{LayerTensor, final_norm_index, layer_index};
 pub use layout::{Role, TensorSpec};
 pub use tensors::Precision;
 
@@ -178,6 +178,6 @@ impl Weights {
 
     /// The gain of the last norm, `[width]`.
     pub(crate) fn final_norm(&self) -> &[f32] {
-        self.at(layout::final_norm_index(&self.shape))
+        self.at(final_norm_index(&self.shape))
     }
 }

@@ -135,20 +135,18 @@ impl<'a> Pretraining<'a> {
             stage: self.scenario.stages[stage].name.clone(),
             tokens,
             loss: report.loss,
-            weights: named.then(|| Digest(self.trainer.weights().digest())),
+            weights: if named { Some(Digest(self.trainer.weights()?.digest())) } else { None },
         }))
     }
 
     /// The weights as they are.
-    #[must_use]
-    pub fn weights(&self) -> &Weights {
-        self.trainer.weights()
+    pub fn weights(&self) -> Result<&Weights, PretrainError> {
+        Ok(self.trainer.weights()?)
     }
 
     /// What was made so far.
-    #[must_use]
-    pub fn finish(self) -> Pretrained {
-        Pretrained { weights: self.trainer.weights().clone(), tokenizer: self.tokenizer }
+    pub fn finish(self) -> Result<Pretrained, PretrainError> {
+        Ok(Pretrained { weights: self.trainer.weights()?.clone(), tokenizer: self.tokenizer })
     }
 
     /// Index of the stage that the next step belongs to.

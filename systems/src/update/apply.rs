@@ -4,7 +4,7 @@ use bevy_ecs::prelude::Res;
 use tadpole_gpu::ArithmeticError;
 use tadpole_gpu::backend::{Objective, StepReport, TrainBatch};
 use tadpole_kernel::blob::BlobReader;
-use tadpole_kernel::decide::{DecideResult, Decision};
+use tadpole_kernel::decide::{Context, DecideResult, Decision};
 use tadpole_kernel::event::{Event, UpdateAppliedV1, UpdateRefusedV1};
 use tadpole_kernel::world::{Progress, WorldView};
 
@@ -32,15 +32,17 @@ pub fn update(
     } else {
         match trainer.step(&batch, &Objective::Dppo(dppo_params(&recipe)), rate) {
             Ok(report) => report,
+            // The machine's mood is no part of a run: nothing is committed, and the step is decided again on resume.
+            Err(error) if error.is_of_the_machine() => return Err(error).context("taking an update"),
             Err(error) => return Ok(refused(progress, &error)),
         }
     };
     let mut decision = Decision::default();
-    let state = decision.blob(trainer.state_bytes());
+    let state = decision.blob(trainer.state_bytes().context("reading the trainer")?);
     let weights = if batch.sequences.is_empty() {
         last_version(&world)?.weights
     } else {
-        decision.blob(trainer.weights().canonical_bytes())
+        decision.blob(trainer.weights().context("reading the new weights")?.canonical_bytes())
     };
     learner.keep(state, trainer);
     let mean = |sum: f64| if report.tokens > 0 { sum / report.tokens as f64 } else { 0.0 };

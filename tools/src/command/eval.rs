@@ -94,7 +94,7 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
         run: options.run.clone(),
         iteration: options.iteration,
         set,
-        threads: options.speed.threads,
+        speed: options.speed.clone(),
     };
     let progress = super::run::progress();
     let evaluations = engine.eval(&request, &progress)?;
@@ -115,7 +115,7 @@ fn admitted(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Resu
         iteration,
         samples: options.tasks.samples.unwrap_or(ADMITTED_SAMPLES),
         refined: options.again.refined,
-        threads: options.speed.threads,
+        speed: options.speed.clone(),
     };
     let progress = super::run::progress();
     let measured = engine.recalibrate(&request, &progress)?;

@@ -26,7 +26,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Result<(), Failure> {
     scenario::existing_run(&options.run)?;
     let progress = super::run::progress();
-    let summary = engine.resume(&options.run, options.speed.threads, &progress)?;
+    let summary = engine.resume(&options.run, &options.speed, &progress)?;
     drop(progress);
     super::run::report(&summary, &options.run, options.json, out)
 }
@@ -42,8 +42,8 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let run = run_directory(parent.path());
         let engine = Sample::default();
-        assert!(tadpole("resume {} --threads 3", &run, &engine).unwrap().contains("412 steps"));
-        assert_eq!(*engine.asked.borrow(), [format!("({run:?}, Some(3))")]);
+        assert!(tadpole("resume {} --threads 3 --device cpu", &run, &engine).unwrap().contains("412 steps"));
+        assert_eq!(*engine.asked.borrow(), [format!("({run:?}, Some(3), Some(\"cpu\"))")]);
         assert_eq!(tadpole("resume {}", parent.path(), &engine).expect_err("no run").kind(), Kind::Usage);
     }
 }

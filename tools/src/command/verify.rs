@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
         run: options.run.clone(),
         sample: options.sample,
         skip_updates: options.skip_updates,
-        threads: options.speed.threads,
+        speed: options.speed.clone(),
     };
     let progress = super::run::progress();
     let report = engine.verify(&request, &progress)?;

@@ -16,6 +16,7 @@ use tadpole_scenarios::schema::{Admission, HeldOutSet, Override, PretrainScenari
 use tadpole_systems::analysis::shadow::ShadowIteration;
 use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 
+use crate::arguments::Speed;
 use crate::failure::Failure;
 use crate::progress::Observer;
 
@@ -28,13 +29,8 @@ pub(crate) use recording::{
 pub(crate) trait Engine {
     /// Starts a run and stays with it to its end.
     fn run(&self, request: &RunRequest, observer: &dyn Observer) -> Result<RunSummary, Failure>;
-    /// Goes on with an interrupted run. `threads` replaces the scenario's number.
-    fn resume(
-        &self,
-        run: &Path,
-        threads: Option<u32>,
-        observer: &dyn Observer,
-    ) -> Result<RunSummary, Failure>;
+    /// Goes on with an interrupted run. `speed` replaces what the scenario says about it.
+    fn resume(&self, run: &Path, speed: &Speed, observer: &dyn Observer) -> Result<RunSummary, Failure>;
     /// Folds the log up to step `to`, or to its end.
     fn replay(&self, run: &Path, to: Option<u64>, observer: &dyn Observer) -> Result<ReplayReport, Failure>;
     /// Makes the keyframes that a run lacks; says how many it has then.
@@ -145,8 +141,8 @@ pub(crate) struct VerifyRequest {
     pub(crate) sample: f64,
     /// Whether recorded weights are trusted.
     pub(crate) skip_updates: bool,
-    /// Threads, where they are not to be the scenario's.
-    pub(crate) threads: Option<u32>,
+    /// What makes it faster, where that is not to be as the scenario has it.
+    pub(crate) speed: Speed,
 }
 
 /// What to measure.
@@ -158,8 +154,8 @@ pub(crate) struct EvalRequest {
     pub(crate) iteration: Option<u32>,
     /// On what.
     pub(crate) set: SetChoice,
-    /// Threads, where they are not to be the scenario's.
-    pub(crate) threads: Option<u32>,
+    /// What makes it faster, where that is not to be as the scenario has it.
+    pub(crate) speed: Speed,
 }
 
 /// The tasks that a policy is measured on, and how.
@@ -191,8 +187,8 @@ pub(crate) struct RecalibrateRequest {
     pub(crate) samples: u32,
     /// Whether both ends of every refinement are measured too.
     pub(crate) refined: bool,
-    /// Threads, where they are not to be the scenario's.
-    pub(crate) threads: Option<u32>,
+    /// What makes it faster, where that is not to be as the scenario has it.
+    pub(crate) speed: Speed,
 }
 
 /// What to pre-train.

@@ -24,6 +24,7 @@ use super::{
     PretrainRequest, RecalibrateRequest, Recording, ReplayReport, RunRequest, ShadowReport, ShadowRule,
     Shown, State, Subject, VerifyReport, VerifyRequest,
 };
+use crate::arguments::Speed;
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};
 
@@ -229,13 +230,8 @@ impl Engine for Sample {
         Ok(RunSummary { refused: self.refused.clone(), ..run() })
     }
 
-    fn resume(
-        &self,
-        directory: &Path,
-        threads: Option<u32>,
-        _: &dyn Observer,
-    ) -> Result<RunSummary, Failure> {
-        self.ask((directory, threads));
+    fn resume(&self, directory: &Path, speed: &Speed, _: &dyn Observer) -> Result<RunSummary, Failure> {
+        self.ask((directory, speed.threads, speed.device.as_deref()));
         Ok(run())
     }
 

@@ -1,14 +1,11 @@
 //! Sequences that grow, on one thread.
 
+use super::super::check::{DECODE_ROWS, check_tokens};
 use super::super::{Decoder, Logits};
-use super::check_tokens;
 use crate::error::{ArithmeticError, Quantity};
 use crate::transformer::{Fault, HeadState, Input, KvCache, LayerState, Model, Scratch, Span, inputs};
 use crate::vector::environment_is_exact;
 use std::sync::Arc;
-
-/// Rows that go through the layers together: their activations stay in the nearer caches.
-const ROWS: usize = 128;
 
 /// A decoder over a model that others share.
 pub(super) struct CpuDecoder {
@@ -103,8 +100,8 @@ impl CpuDecoder {
     ) -> Result<(), Fault> {
         self.cache.reset(0);
         let width = self.model.shape().width as usize;
-        for (chunk, part) in tokens.chunks(ROWS).enumerate() {
-            let start = chunk * ROWS;
+        for (chunk, part) in tokens.chunks(DECODE_ROWS).enumerate() {
+            let start = chunk * DECODE_ROWS;
             self.cache.reserve(0, start + part.len());
             let span = Span { slot: 0, first: 0, rows: part.len(), start };
             let batch = inputs(self.cache.last(0), part);
@@ -152,10 +149,10 @@ impl Decoder for CpuDecoder {
         for (index, &(slot, tokens)) in work.iter().enumerate() {
             let mut rest = tokens;
             while !rest.is_empty() {
-                if self.inputs.len() == ROWS {
+                if self.inputs.len() == DECODE_ROWS {
                     self.flush()?;
                 }
-                let (part, behind) = rest.split_at(rest.len().min(ROWS - self.inputs.len()));
+                let (part, behind) = rest.split_at(rest.len().min(DECODE_ROWS - self.inputs.len()));
                 rest = behind;
                 let start = self.cache.len(slot);
                 self.cache.reserve(slot, start + part.len());

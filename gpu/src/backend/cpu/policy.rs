@@ -1,17 +1,15 @@
 //! Weights ready to decode and score.
 
+use super::super::check::{SCORE_ROWS, check_sequence, check_temperature, fault_at};
 use super::super::{Decoder, Policy, Scores, Sequence};
 use super::decoder::CpuDecoder;
-use super::{check_sequence, check_temperature, fault_at};
+
 use crate::error::{ArithmeticError, Quantity};
 use crate::pool::Pool;
 use crate::sample::log_softmax_row;
 use crate::shape::ModelShape;
 use crate::transformer::{Fault, HeadState, Model, target_rows};
 use std::sync::Arc;
-
-/// Rows of logits that are computed together when scoring.
-const ROWS: usize = 64;
 
 /// A model and the threads that score with it.
 pub(super) struct CpuPolicy {
@@ -81,7 +79,7 @@ impl Scorer {
         self.decoder.prefill(&sequence.tokens, |_, part| stream.extend_from_slice(part))?;
         let rows: Vec<usize> = target_rows(&sequence.targets).collect();
         let mut scores = Scores::default();
-        for part in rows.chunks(ROWS) {
+        for part in rows.chunks(SCORE_ROWS) {
             self.head.gather(&self.stream, width, part.iter().copied());
             self.model.logits(&mut self.head).map_err(|fault| Fault { row: part[fault.row], ..fault })?;
             for (logits, &row) in self.head.logits(vocab).chunks_exact(vocab).zip(part) {

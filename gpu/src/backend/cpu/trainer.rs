@@ -3,22 +3,19 @@
 //! A step goes over its sequences in micro-batches. In each, sequences go forward and backward side by side, a thread
 //! each; then all threads share out the weights' gradients, whose chains continue from micro-batch to micro-batch.
 
-use super::super::{Averaging, Objective, SequenceReport, StepReport, TrainBatch, TrainSequence};
+use super::super::check::{MICRO_TOKENS, check_batch, fault_at, micro_batch};
+use super::super::objective::{Judgement, judge, step_error, step_report, total};
+use super::super::state;
+use super::super::{Averaging, Objective, SequenceReport, StepReport, TrainBatch};
 use super::super::{Trainer, TrainerConfig};
-use super::{check_sequence, check_temperature, fault_at};
-use crate::dppo::{Tally, Tokens};
+use crate::dppo::Tally;
 use crate::error::ArithmeticError;
-use crate::optim::{Average, OptimError, Optimiser, StateError};
+use crate::optim::{Average, Optimiser};
 use crate::pool::Pool;
 use crate::transformer::{GradientScratch, Gradients, Model, Purpose, Scratch, SequenceWork};
 use crate::vector::Isa;
 use crate::weights::Weights;
 use core::cmp::Reverse;
-
-/// Tokens of a micro-batch, more or less: enough for all threads, few enough for memory.
-const MICRO_TOKENS: usize = 2048;
-/// First bytes of a saved state, then the version of its layout.
-const MAGIC: [u8; 8] = *b"TADTRN\0\x01";
 
 /// Weights, optimiser and the memory of a step.
 pub(super) struct CpuTrainer {
@@ -60,49 +57,9 @@ impl CpuTrainer {
 
     /// Takes up a saved state.
     pub(super) fn take_up(&mut self, bytes: &[u8]) -> Result<(), ArithmeticError> {
-        let bad = |error: StateError| ArithmeticError::State(error.to_string());
-        let rest = bytes.strip_prefix(&MAGIC).ok_or_else(|| bad(StateError::Magic))?;
-        let (weights, rest) = take_part(rest).ok_or_else(|| bad(StateError::Short))?;
-        let (moments, rest) = take_part(rest).ok_or_else(|| bad(StateError::Short))?;
-        let (mean, rest) = take_part(rest).ok_or_else(|| bad(StateError::Short))?;
-        if !rest.is_empty() {
-            return Err(bad(StateError::Long(rest.len())));
-        }
-        let weights = Weights::from_canonical(weights)?;
-        if weights.shape() != self.model.shape() {
-            return Err(ArithmeticError::State("it is of another shape".to_owned()));
-        }
-        self.optimiser.restore(moments).map_err(bad)?;
-        match &mut self.average {
-            Some(average) => average.restore(mean).map_err(bad)?,
-            None if mean.is_empty() => {}
-            None => return Err(ArithmeticError::State("it holds a mean that is not wanted".to_owned())),
-        }
-        self.model.weights = weights;
+        let average = self.average.as_mut();
+        self.model.weights = state::read(bytes, self.model.shape(), &mut self.optimiser, average)?;
         self.model.repack();
-        Ok(())
-    }
-
-    fn check(&self, batch: &TrainBatch, objective: &Objective, rate: f32) -> Result<(), ArithmeticError> {
-        check_temperature(batch.temperature, false)?;
-        if !(rate.is_finite() && rate >= 0.0) {
-            return Err(ArithmeticError::Parameter { name: "learning rate", value: rate });
-        }
-        for (index, sequence) in batch.sequences.iter().enumerate() {
-            check_sequence(self.model.shape(), index, &sequence.sequence)?;
-            let refuse = |reason| Err(ArithmeticError::Sequence { sequence: index, reason });
-            if !(sequence.weight.is_finite() && sequence.weight >= 0.0) {
-                return refuse("its weight is not a finite number of at least 0");
-            }
-            let count = sequence.sequence.target_count();
-            let dppo = matches!(objective, Objective::Dppo(_));
-            if dppo && (sequence.advantages.len() != count || sequence.rollout_log_probs.len() != count) {
-                return refuse("not one advantage and one rollout log-probability a target");
-            }
-        }
-        if batch.sequences.iter().all(|sequence| sequence.sequence.target_count() == 0) {
-            return Err(ArithmeticError::Sequence { sequence: 0, reason: "the batch has no target" });
-        }
         Ok(())
     }
 
@@ -118,7 +75,7 @@ impl CpuTrainer {
         reports.resize_with(batch.sequences.len(), Default::default);
         let mut first = 0;
         while first < batch.sequences.len() {
-            let count = self.micro_batch(&batch.sequences[first..]);
+            let count = micro_batch(&batch.sequences[first..], self.micro_tokens);
             while self.works.len() < count {
                 self.works.push(SequenceWork::new(self.model.shape()));
             }
@@ -139,23 +96,8 @@ impl CpuTrainer {
             gradients.add(&self.model, &works, self.pool, &mut self.gradient_scratch)?;
             first += count;
         }
-        let mut total = Tally::default();
-        for (_, tally) in &reports {
-            merge(&mut total, tally);
-        }
+        let total = total(reports.iter().map(|(_, tally)| tally));
         Ok((gradients.finish(), reports.into_iter().map(|(report, _)| report).collect(), total))
-    }
-
-    /// How many of these sequences the next micro-batch takes.
-    fn micro_batch(&self, sequences: &[TrainSequence]) -> usize {
-        let mut tokens = 0;
-        for (count, sequence) in sequences.iter().enumerate() {
-            tokens += sequence.sequence.tokens.len();
-            if tokens > self.micro_tokens {
-                return count.max(1);
-            }
-        }
-        sequences.len()
     }
 }
 
@@ -166,7 +108,7 @@ impl Trainer for CpuTrainer {
         objective: &Objective,
         rate: f32,
     ) -> Result<StepReport, ArithmeticError> {
-        self.check(batch, objective, rate)?;
+        check_batch(self.model.shape(), batch, objective, rate)?;
         let (gradients, sequences, tally) = self.gradients(batch, objective)?;
         let isa = self.model.isa;
         let facts = self
@@ -179,22 +121,11 @@ impl Trainer for CpuTrainer {
                 .observe(self.model.weights.values())
                 .map_err(|error| ArithmeticError::Step(error.to_string()))?;
         }
-        let entropies = sequences.iter().flat_map(|report| &report.entropies);
-        Ok(StepReport {
-            loss: tally.loss(tally.tokens),
-            tokens: tally.tokens,
-            kept: tally.kept,
-            gradient_norm: facts.gradient_norm,
-            gradient_scale: facts.gradient_scale,
-            ratio_max: tally.ratio_max,
-            kl_sum: tally.kl_sum,
-            entropy_sum: entropies.fold(0.0, |sum, &entropy| sum + f64::from(entropy)),
-            sequences,
-        })
+        Ok(step_report(&tally, facts, sequences))
     }
 
-    fn weights(&self) -> &Weights {
-        &self.model.weights
+    fn weights(&self) -> Result<&Weights, ArithmeticError> {
+        Ok(&self.model.weights)
     }
 
     fn averaged_weights(&self) -> Result<Weights, ArithmeticError> {
@@ -225,34 +156,17 @@ impl Trainer for CpuTrainer {
         self.optimiser.steps()
     }
 
-    fn reset_optimiser(&mut self) {
+    fn reset_optimiser(&mut self) -> Result<(), ArithmeticError> {
         self.optimiser.reset();
         if let Some(average) = &mut self.average {
             average.reset();
         }
+        Ok(())
     }
 
-    /// `TADTRN\0` and the layout's version, 1 (8 bytes); then weights, moments and mean, each with its length in bytes in
-    /// front (u64, little-endian); without averaging the mean is empty.
-    fn state_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
-        let mean = self.average.as_ref().map_or_else(Vec::new, Average::state_bytes);
-        for part in [self.model.weights.canonical_bytes(), self.optimiser.state_bytes(), mean] {
-            bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
-            bytes.extend_from_slice(&part);
-        }
-        bytes
+    fn state_bytes(&self) -> Result<Vec<u8>, ArithmeticError> {
+        Ok(state::write(&self.model.weights, &self.optimiser, self.average.as_ref()))
     }
-}
-
-/// A part with its length in front, and what follows it.
-fn take_part(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (&len, rest) = bytes.split_first_chunk::<8>()?;
-    rest.split_at_checked(usize::try_from(u64::from_le_bytes(len)).ok()?)
-}
-
-fn step_error(error: &OptimError) -> ArithmeticError {
-    ArithmeticError::Step(error.to_string())
 }
 
 /// One sequence of a micro-batch.
@@ -277,58 +191,16 @@ impl Pass<'_> {
         scratch: &mut Scratch,
     ) -> Result<(), ArithmeticError> {
         let Item { index, report } = item;
-        let TrainSequence { sequence, advantages, rollout_log_probs, weight } = &self.batch.sequences[index];
+        let of = &self.batch.sequences[index];
+        let sequence = &of.sequence;
         let (model, temperature) = (self.model, self.batch.temperature);
         let found = model
             .forward_sequence(&sequence.tokens, &sequence.targets, temperature, work, scratch)
             .map_err(|fault| fault_at(fault, index))?;
-        let mut tally = Tally::default();
-        let (mut gradients, keep) = match self.objective {
-            Objective::CrossEntropy => self.cross_entropy(&found.log_probs, *weight, &mut tally),
-            Objective::Dppo(params) => {
-                let tokens = Tokens {
-                    new_lp: &found.log_probs,
-                    rollout_lp: rollout_log_probs,
-                    advantages,
-                    mask: None,
-                };
-                let part = tokens
-                    .gradients(self.n_tokens, params, &mut tally)
-                    .map_err(|error| ArithmeticError::Dppo { sequence: index, error })?;
-                (part.grad, part.keep)
-            }
-        };
-        if matches!(self.objective, Objective::Dppo(_)) {
-            tally.weighted_sum *= f64::from(*weight);
-            for gradient in &mut gradients {
-                *gradient *= weight;
-            }
-        }
+        let Judgement { gradients, keep, tally } =
+            judge(self.objective, of, index, &found.log_probs, self.n_tokens)?;
         model.backward_sequence(&sequence.targets, &found, &gradients, temperature, work, scratch);
         *report = (SequenceReport { log_probs: found.log_probs, entropies: found.entropies, keep }, tally);
         Ok(())
-    }
-
-    /// Every target is kept; its gradient is `-weight / |T|`.
-    fn cross_entropy(&self, log_probs: &[f32], weight: f32, tally: &mut Tally) -> (Vec<f32>, Vec<bool>) {
-        let gradient = -(weight / self.n_tokens as f32);
-        tally.tokens = log_probs.len() as u64;
-        tally.kept = tally.tokens;
-        tally.ratio_max = 1.0;
-        for &log_prob in log_probs {
-            tally.weighted_sum += f64::from(weight) * f64::from(log_prob);
-        }
-        (vec![gradient; log_probs.len()], vec![true; log_probs.len()])
-    }
-}
-
-/// Adds a sequence's sums to those of the step.
-fn merge(total: &mut Tally, part: &Tally) {
-    total.tokens += part.tokens;
-    total.kept += part.kept;
-    total.weighted_sum += part.weighted_sum;
-    total.kl_sum += part.kl_sum;
-    if part.ratio_max > total.ratio_max {
-        total.ratio_max = part.ratio_max;
     }
 }

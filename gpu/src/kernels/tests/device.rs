@@ -1,9 +1,11 @@
 //! Where kernels run, and how their results are compared.
 
-use crate::kernels::{Address, Argument, Launch};
+use super::memory::{Piece, Place};
+use crate::cuda::{self, DeviceError};
+use crate::kernels::{Address, Launch};
 use std::path::Path;
 use std::sync::OnceLock;
-use tadpole_emulator::{Call, Emulator, Guard, Memory, Order, Sources, Stopped};
+use tadpole_emulator::{Emulator, Guard, Order, Sources, Stopped};
 use thiserror::Error;
 
 /// In which order threads run and at which side of its memory a kernel is watched most closely.
@@ -20,6 +22,9 @@ pub(super) enum Failure {
     /// It was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+    /// A real device cannot run it.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// Its result is another.
     #[error("{what}[{index}] is {found}, not {expected}")]
     Differs { what: String, index: usize, found: String, expected: String },
@@ -49,25 +54,31 @@ pub(super) fn emulator() -> &'static Emulator {
 /// Carries out a check in every setting; the first failure with its setting.
 pub(super) fn in_every_order(emulator: &Emulator, check: Check) -> Result<(), (Order, Failure)> {
     for (order, guard) in SETTINGS {
-        let mut device = Device { emulator, order, guard, memories: Vec::new() };
+        let mut device = Device { place: Place::Emulated(emulator, order, guard), pieces: Vec::new() };
         check(&mut device).map_err(|failure| (order, failure))?;
     }
     Ok(())
 }
 
-/// Requires a check to hold in every order.
+/// Set where there is a real device, on which checks then run.
+const REAL_DEVICE: &str = "TADPOLE_REAL_DEVICE";
+
+/// Requires a check to hold in every order; or on the real device, which has an order of its own.
 pub(super) fn holds(check: Check) {
+    if std::env::var_os(REAL_DEVICE).is_some() {
+        let device = cuda::device::Device::shared().unwrap_or_else(|error| panic!("{error}"));
+        let held = check(&mut Device { place: Place::Real(device), pieces: Vec::new() });
+        return held.unwrap_or_else(|failure| panic!("on the real device: {failure}"));
+    }
     if let Err((order, failure)) = in_every_order(emulator(), check) {
         panic!("{order:?}: {failure}");
     }
 }
 
-/// An emulated device in one setting.
+/// An emulated device in one setting, or a real one.
 pub(super) struct Device<'e> {
-    emulator: &'e Emulator,
-    order: Order,
-    guard: Guard,
-    memories: Vec<Memory<'e>>,
+    place: Place<'e>,
+    pieces: Vec<Piece<'e>>,
 }
 
 /// A number as it lies in device memory.
@@ -101,53 +112,39 @@ number!(u16, |x| u64::from(x));
 number!(u32, |x| u64::from(x));
 number!(u64, |x| x);
 
-impl<'e> Device<'e> {
+impl Device<'_> {
     /// Numbers in device memory.
     pub(super) fn put<T: Number>(&mut self, values: &[T]) -> Address {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.bytes()).collect();
-        let mut memory = self.memory(bytes.len());
-        memory.write(&bytes);
-        self.keep(memory)
+        let address = self.memory(bytes.len());
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.write(&bytes);
+        }
+        address
     }
 
     /// Memory for so many `f32` that nobody has written: NaN.
     pub(super) fn room(&mut self, len: usize) -> Address {
-        let memory = self.memory(len * size_of::<f32>());
-        self.keep(memory)
+        self.memory(len * size_of::<f32>())
     }
 
-    fn memory(&self, bytes: usize) -> Memory<'e> {
-        self.emulator.allocate(bytes, self.guard).expect("memory for a test")
-    }
-
-    fn keep(&mut self, memory: Memory<'e>) -> Address {
-        let address = Address(memory.address());
-        self.memories.push(memory);
+    fn memory(&mut self, bytes: usize) -> Address {
+        let piece = self.place.allocate(bytes);
+        let address = piece.address();
+        self.pieces.push(piece);
         address
     }
 
     /// Everything in the memory that begins at an address.
     pub(super) fn read<T: Number>(&self, address: Address) -> Vec<T> {
-        let memory = self.memories.iter().rev().find(|memory| memory.address() == address.0);
-        let bytes = memory.expect("an address that was given out").read();
+        let piece = self.pieces.iter().rev().find(|piece| piece.address() == address);
+        let bytes = piece.expect("an address that was given out").read();
         bytes.chunks_exact(size_of::<T>()).map(T::from_bytes).collect()
     }
 
     /// Runs a kernel.
     pub(super) fn run<L: Launch>(&self, launch: &L) -> Result<(), Failure> {
-        let shape = launch.shape();
-        if shape.is_empty() {
-            return Ok(());
-        }
-        let arguments: Vec<[u8; 8]> = launch.arguments().into_iter().map(bytes).collect();
-        let call = Call {
-            name: L::NAME,
-            grid: shape.grid,
-            block: [shape.block, 1, 1],
-            shared_bytes: shape.shared_bytes,
-            arguments: &arguments,
-        };
-        Ok(self.emulator.launch(&call, self.order)?)
+        self.place.launch(launch)
     }
 
     /// Compares everything in a piece of memory.
@@ -173,16 +170,4 @@ impl<'e> Device<'e> {
             }
         }
     }
-}
-
-/// An argument as the launch has it: its own bytes first.
-fn bytes(argument: Argument) -> [u8; 8] {
-    let mut bytes = [0; 8];
-    let own = match argument {
-        Argument::Address(Address(value)) | Argument::U64(value) => value.to_ne_bytes().to_vec(),
-        Argument::U32(value) => value.to_ne_bytes().to_vec(),
-        Argument::F32(value) => value.to_ne_bytes().to_vec(),
-    };
-    bytes[..own.len()].copy_from_slice(&own);
-    bytes
 }

@@ -11,6 +11,7 @@ mod embedding;
 mod gemm;
 
 mod loss;
+mod memory;
 mod norm;
 mod optimiser;
 mod plants;

@@ -17,8 +17,12 @@ choice! {
 choice! {
     /// Where the arithmetic runs.
     pub enum Device {
+        /// On the first CUDA device where one can be used, else on the processor.
+        Auto = "auto",
         /// On the processor.
         Cpu = "cpu",
+        /// On the first CUDA device.
+        Cuda = "cuda",
     }
 }
 
@@ -64,7 +68,7 @@ keys! {
         threads: u32 = 0, 0..=1_024;
         /// Sandbox worker processes; 0 for one a thread.
         workers: u32 = 0, 0..=1_024;
-        /// Where the arithmetic runs.
+        /// Where the arithmetic runs. All give the same bits.
         device: Device = Device::Cpu, Anything;
         /// Instruction set of the processor's kernels.
         isa: Isa = Isa::Auto, Anything;

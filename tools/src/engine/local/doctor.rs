@@ -1,5 +1,6 @@
 //! What `doctor` cannot see for itself.
 
+use tadpole_gpu::cuda::{self, Found};
 use tadpole_gpu::vector::{Isa, environment_is_exact};
 use tadpole_gpu::weights::Weights;
 use tadpole_kernel::id::Digest;
@@ -14,7 +15,7 @@ use crate::engine::{Finding, State};
 
 /// Looks at instruction sets, arithmetic, the sandbox worker, the shipped policy and devices.
 pub(super) fn doctor() -> Vec<Finding> {
-    vec![instruction_set(), environment(), worker(), policy(), tokenizer(), cuda()]
+    vec![instruction_set(), environment(), worker(), policy(), tokenizer(), device()]
 }
 
 fn instruction_set() -> Finding {
@@ -92,6 +93,16 @@ fn tokenizer() -> Finding {
     }
 }
 
-fn cuda() -> Finding {
-    Finding::new("CUDA", State::Note, "this build runs on processors only", "")
+/// The device that `--device cuda` would use, or why there is none.
+fn device() -> Finding {
+    match cuda::probe() {
+        Ok(Found { name, capability, driver, memory_bytes, devices }) => {
+            let memory = memory_bytes as f64 / 1_073_741_824.0;
+            let more = if devices > 1 { format!(", the first of {devices} devices") } else { String::new() };
+            let detail =
+                format!("{name}, capability {capability}, {memory:.1} GiB, driver for CUDA {driver}{more}");
+            Finding::new("CUDA", State::Good, detail, "")
+        }
+        Err(unusable) => Finding::new("CUDA", State::Note, unusable.to_string(), unusable.advice()),
+    }
 }

@@ -16,6 +16,7 @@ use super::existing::{self, Existing};
 use super::teller::Teller;
 use super::watch::Watch;
 use super::{execution, failures};
+use crate::arguments::Speed;
 use crate::engine::RunRequest;
 use crate::failure::Failure;
 use crate::progress::{Notice, Observer};
@@ -37,10 +38,10 @@ pub(super) fn run(request: &RunRequest, observer: &dyn Observer) -> Result<RunSu
 /// Goes on with a run.
 pub(super) fn resume(
     directory: &Path,
-    threads: Option<u32>,
+    speed: &Speed,
     observer: &dyn Observer,
 ) -> Result<RunSummary, Failure> {
-    let run = Existing::open(directory, threads)?;
+    let run = Existing::open(directory, speed)?;
     let assembly = run.assembled()?;
     let (meter, base) = (assembly.meter.clone(), assembly.base);
     let opened = Kernel::resume(directory, assembly.header, assembly.systems);

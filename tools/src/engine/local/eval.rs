@@ -15,8 +15,8 @@ pub(super) fn eval(
     request: &EvalRequest,
     observer: &dyn Observer,
 ) -> Result<Vec<EvaluationSummary>, Failure> {
-    let EvalRequest { run: directory, iteration, set, threads } = request;
-    let run = Existing::open(directory, *threads)?;
+    let EvalRequest { run: directory, iteration, set, speed } = request;
+    let run = Existing::open(directory, speed)?;
     let (set, tasks) = match set {
         SetChoice::Drawn(set) => (set.clone(), Tasks::Drawn),
         SetChoice::OfRun { name, samples, temperature, greedy } => {
@@ -47,8 +47,8 @@ pub(super) fn recalibrate(
     request: &RecalibrateRequest,
     observer: &dyn Observer,
 ) -> Result<Recalibration, Failure> {
-    let RecalibrateRequest { run: directory, iteration, samples, refined, threads } = request;
-    let run = Existing::open(directory, *threads)?;
+    let RecalibrateRequest { run: directory, iteration, samples, refined, speed } = request;
+    let run = Existing::open(directory, speed)?;
     let assembly = run.assembled()?;
     let measured = Watch::over(&assembly.meter, observer, |_| {
         analysis::recalibrate(&run.reader, &assembly, *iteration, (*samples, *refined))

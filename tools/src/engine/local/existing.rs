@@ -4,12 +4,13 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use tadpole_kernel::run::RunReader;
-use tadpole_scenarios::schema::{Override, Scenario};
+use tadpole_scenarios::schema::Scenario;
 use tadpole_systems::analysis::RunSummary;
 use tadpole_systems::assembly::{self, Assembly};
 use tadpole_systems::tokenizer::Tokenizer;
 
 use super::{execution, failures};
+use crate::arguments::Speed;
 use crate::failure::Failure;
 
 /// A run, open for reading, with its scenario.
@@ -21,14 +22,13 @@ pub(super) struct Existing {
 }
 
 impl Existing {
-    /// Opens a run; `threads` replaces the scenario's number.
-    pub(super) fn open(directory: &Path, threads: Option<u32>) -> Result<Self, Failure> {
+    /// Opens a run; `speed` replaces what the scenario says about it.
+    pub(super) fn open(directory: &Path, speed: &Speed) -> Result<Self, Failure> {
         let refused = |error| failures::run(directory, &error);
         let reader = RunReader::open(directory).map_err(refused)?;
         let text = reader.scenario().map_err(refused)?;
-        let overrides = threads.map(|threads| Override::new("exec.threads", threads.to_string()));
         let name = directory.join("scenario.toml").display().to_string();
-        let scenario = Scenario::parse_with(&text, &name, overrides.as_slice())?;
+        let scenario = Scenario::parse_with(&text, &name, &speed.overrides())?;
         Ok(Self { directory: directory.to_path_buf(), reader, scenario, assembly: OnceCell::new() })
     }
 

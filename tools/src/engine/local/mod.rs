@@ -31,6 +31,7 @@ use super::{
     RecalibrateRequest, Recording, ReplayReport, RunRequest, ShadowReport, Shown, Subject, VerifyReport,
     VerifyRequest,
 };
+use crate::arguments::Speed;
 use crate::failure::Failure;
 use crate::progress::Observer;
 
@@ -42,13 +43,8 @@ impl Engine for Local {
         drive::run(request, observer)
     }
 
-    fn resume(
-        &self,
-        run: &Path,
-        threads: Option<u32>,
-        observer: &dyn Observer,
-    ) -> Result<RunSummary, Failure> {
-        drive::resume(run, threads, observer)
+    fn resume(&self, run: &Path, speed: &Speed, observer: &dyn Observer) -> Result<RunSummary, Failure> {
+        drive::resume(run, speed, observer)
     }
 
     fn replay(&self, run: &Path, to: Option<u64>, observer: &dyn Observer) -> Result<ReplayReport, Failure> {

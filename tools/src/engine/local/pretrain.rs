@@ -5,11 +5,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use tadpole_gpu::backend::{Backend, CpuBackend};
-use tadpole_gpu::vector::Isa;
 use tadpole_gpu::weights::Precision;
 use tadpole_kernel::id::Digest;
-use tadpole_scenarios::schema::{self, Exec};
+use tadpole_systems::backend::backend;
 use tadpole_systems::pretrain::{self, Pretrained, Pretraining, StepRecord};
 use tadpole_systems::sandbox::SandboxPool;
 
@@ -33,7 +31,8 @@ pub(super) fn pretrain(
 ) -> Result<PretrainReport, Failure> {
     let PretrainRequest { scenario, directory, steps } = request;
     let execution = execution(&scenario.exec, Path::new("."))?;
-    let backend = backend(&scenario.exec, execution.threads)?;
+    let backend = backend(&scenario.exec, execution.threads)
+        .map_err(|error| Failure::failed(reasons(&error)).help("`tadpole doctor` checks this machine"))?;
     fs::create_dir_all(directory.parent().unwrap_or(Path::new(".")))
         .and_then(|()| fs::create_dir(directory))
         .map_err(|error| Failure::file("make the directory", directory, &error))?;
@@ -57,7 +56,7 @@ pub(super) fn pretrain(
         let detail = format!("{}, loss {:.4}", record.stage, account.loss());
         observer.notice(&Notice::Advanced { work: "step", done: account.steps, total, detail });
     }
-    let Pretrained { weights, tokenizer } = pretraining.finish();
+    let Pretrained { weights, tokenizer } = pretraining.finish().map_err(|error| failed(&error))?;
     let bytes = weights.to_safetensors(Precision::F32).map_err(|error| failed(&error))?;
     write(&directory.join(WEIGHTS), &bytes)?;
     write(&directory.join(TOKENIZER), &tokenizer)?;
@@ -94,20 +93,6 @@ impl Account {
     fn loss(&self) -> f64 {
         self.recent.iter().sum::<f64>() / (self.recent.len().max(1) as f64)
     }
-}
-
-fn backend(exec: &Exec, threads: usize) -> Result<Arc<dyn Backend>, Failure> {
-    let isa = match exec.isa {
-        schema::Isa::Auto => Isa::choose(),
-        schema::Isa::Scalar => Isa::by_name("scalar"),
-        schema::Isa::Avx2 => Isa::by_name("avx2"),
-        schema::Isa::Avx512 => Isa::by_name("avx512"),
-    };
-    let refused = |error: &dyn std::error::Error| {
-        Failure::failed(reasons(error)).help("`tadpole doctor` checks this machine")
-    };
-    let backend = CpuBackend::with_isa(threads, isa.map_err(|error| refused(&error))?);
-    Ok(Arc::new(backend.map_err(|error| refused(&error))?))
 }
 
 fn create(path: &Path) -> Result<File, Failure> {

@@ -14,8 +14,8 @@ use crate::progress::{Notice, Observer};
 
 /// Decides everything in a run again and compares.
 pub(super) fn verify(request: &VerifyRequest, observer: &dyn Observer) -> Result<VerifyReport, Failure> {
-    let VerifyRequest { run: directory, sample, skip_updates, threads } = request;
-    let run = Existing::open(directory, *threads)?;
+    let VerifyRequest { run: directory, sample, skip_updates, speed } = request;
+    let run = Existing::open(directory, speed)?;
     let assembly = run.assembled()?;
     let totals = run.reader.totals().map_err(|error| failures::run(directory, &error))?;
     let options = VerifyOptions {
