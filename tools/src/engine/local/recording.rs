@@ -16,6 +16,7 @@ use super::{failures, show, world};
 use crate::engine::{
     Episode, EventOutline, Kind, Outline, Piece, Recording, Sheet, Shown, Subject, TokenRow, TokenTable,
 };
+use crate::arguments::Speed;
 use crate::failure::Failure;
 
 /// A run on disk, open for reading.
@@ -35,7 +36,7 @@ pub(super) struct Local {
 impl Local {
     /// Opens a run.
     pub(super) fn open(directory: &Path) -> Result<Self, Failure> {
-        let run = Existing::open(directory, None)?;
+        let run = Existing::open(directory, &Speed::default())?;
         let seeker = Seeker::new(run.directory.clone());
         Ok(Self { run, seeker, told: 0, iteration: 0, bytes: 0, events: None })
     }

@@ -9,11 +9,12 @@ use tadpole_systems::curriculum::rule::Banded;
 use super::existing::Existing;
 use super::failures;
 use crate::engine::{ShadowReport, ShadowRule};
+use crate::arguments::Speed;
 use crate::failure::Failure;
 
 /// What `rules` make of a run's calibrations, after what its own made.
 pub(super) fn shadow(directory: &Path, rules: &[Admission]) -> Result<ShadowReport, Failure> {
-    let run = Existing::open(directory, None)?;
+    let run = Existing::open(directory, &Speed::default())?;
     let calibrations =
         Calibrations::read(&run.reader, &run.scenario).map_err(|error| failures::run(directory, &error))?;
     let mut shadows = vec![of(recorded_rule(&run.scenario), calibrations.recorded())];

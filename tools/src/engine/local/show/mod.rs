@@ -29,11 +29,12 @@ use super::existing::Existing;
 use super::failures;
 use super::seek::Seeker;
 use crate::engine::{Shown, Subject};
+use crate::arguments::Speed;
 use crate::failure::Failure;
 
 /// One thing in the run in `directory`.
 pub(super) fn show(directory: &Path, subject: &Subject) -> Result<Shown, Failure> {
-    of(&Existing::open(directory, None)?, subject)
+    of(&Existing::open(directory, &Speed::default())?, subject)
 }
 
 /// One thing in a run.
