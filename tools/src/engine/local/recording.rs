@@ -13,10 +13,10 @@ use super::existing::{self, Existing};
 use super::seek::Seeker;
 use super::show::Told;
 use super::{failures, show, world};
+use crate::arguments::Speed;
 use crate::engine::{
     Episode, EventOutline, Kind, Outline, Piece, Recording, Sheet, Shown, Subject, TokenRow, TokenTable,
 };
-use crate::arguments::Speed;
 use crate::failure::Failure;
 
 /// A run on disk, open for reading.

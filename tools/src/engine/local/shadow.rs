@@ -8,8 +8,8 @@ use tadpole_systems::curriculum::rule::Banded;
 
 use super::existing::Existing;
 use super::failures;
-use crate::engine::{ShadowReport, ShadowRule};
 use crate::arguments::Speed;
+use crate::engine::{ShadowReport, ShadowRule};
 use crate::failure::Failure;
 
 /// What `rules` make of a run's calibrations, after what its own made.

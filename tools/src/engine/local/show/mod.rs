@@ -28,8 +28,8 @@ pub(super) use trajectory::{Told, exit, heading, tables, taught};
 use super::existing::Existing;
 use super::failures;
 use super::seek::Seeker;
-use crate::engine::{Shown, Subject};
 use crate::arguments::Speed;
+use crate::engine::{Shown, Subject};
 use crate::failure::Failure;
 
 /// One thing in the run in `directory`.
