@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
         };
     }
     let progress = super::run::progress();
-    let summary = engine.resume(&directory, options.speed.threads, &progress)?;
+    let summary = engine.resume(&directory, &options.speed, &progress)?;
     drop(progress);
     super::run::report(&summary, &directory, options.json, out)
 }
