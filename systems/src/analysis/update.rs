@@ -63,8 +63,7 @@ impl Again {
     /// Of the update that `step` committed; `None` where no policy was there to be updated.
     pub(super) fn before(means: &Means<'_>, step: Step, extent: Extent) -> Result<Option<Self>, StoryError> {
         let Means { run, scenario, assembly } = means;
-        let mut replay = Replay::open(run.dir())?;
-        replay.to(Step(step.0.saturating_sub(1)))?;
+        let replay = Replay::seek(run.dir(), Step(step.0.saturating_sub(1)))?;
         let view = replay.world().view();
         let blobs: BlobReader = run.blobs();
         let Some(weights) = crate::update::current_weights(&view) else { return Ok(None) };

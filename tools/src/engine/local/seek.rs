@@ -6,9 +6,10 @@ use tadpole_kernel::id::Step;
 use tadpole_kernel::replay::{Replay, ReplayError};
 use tadpole_kernel::world::World;
 
-/// Moves through a run: forward from where it stands, backward from the first step.
-///
-/// This is the one place that knows how a step is reached.
+/// Steps that are gone forward one by one rather than sought.
+const NEAR: u64 = 16;
+
+/// Moves through a run: a short way forward from where it stands, any other from the nearest keyframe.
 pub(super) struct Seeker {
     directory: PathBuf,
     replay: Option<Replay>,
@@ -22,20 +23,20 @@ impl Seeker {
 
     /// The world after `step`.
     pub(super) fn world_at(&mut self, step: Step) -> Result<&World, ReplayError> {
-        let held = self.replay.take();
-        // A log that grew is read anew: what is open ends where the log ended.
-        let held = held.filter(|replay| replay.last().is_some_and(|last| last.step <= step));
-        let mut replay = match held {
-            Some(replay) => replay,
-            None => Replay::open(&self.directory)?,
+        let near = |replay: &Replay| {
+            replay.last().is_some_and(|last| last.step <= step && step.0 - last.step.0 <= NEAR)
         };
-        match replay.to(step) {
-            Err(ReplayError::PastEnd { .. }) => {
-                replay = Replay::open(&self.directory)?;
-                replay.to(step)?;
-            }
-            other => _ = other?,
+        let mut held = self.replay.take().filter(near);
+        match held.as_mut().map(|replay| replay.to(step)) {
+            // What is open ends where the log ended when it was opened; it may have grown.
+            Some(Err(ReplayError::PastEnd { .. })) => held = None,
+            Some(Err(error)) => return Err(error),
+            Some(Ok(_)) | None => {}
         }
+        let replay = match held {
+            Some(replay) => replay,
+            None => Replay::seek(&self.directory, step)?,
+        };
         Ok(self.replay.insert(replay).world())
     }
 }
