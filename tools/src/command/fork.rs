@@ -103,7 +103,7 @@ mod tests {
         let printed = tadpole("fork {} --at 57 --out {}-child --run --threads 2", &run, &engine).unwrap();
         assert!(printed.contains("412 steps"), "{printed}");
         let child = parent.path().join("run-child");
-        assert_eq!(engine.asked.borrow()[1], format!("({child:?}, Some(2))"));
+        assert_eq!(engine.asked.borrow()[1], format!("({child:?}, Some(2), None)"));
     }
 
     #[test]

@@ -19,6 +19,9 @@ wave = 2
 samples = 8
 pilot = 4
 refinements = 1
+
+[update]
+groups = 2
 ";
 
 fn generated(candidate: u64, draw: u32, refined: Option<(u64, Direction)>) -> Event {
