@@ -87,7 +87,7 @@ fn update(
     let mut one = || TrainSequence {
         sequence: Sequence {
             tokens: (0..512).map(|_| (draw() >> 33) as u32 % shape.vocab).collect(),
-            targets: vec![256..512],
+            targets: std::iter::once(256..512).collect(),
         },
         advantages: vec![1.0; 256],
         rollout_log_probs: vec![-7.0; 256],

@@ -33,7 +33,7 @@ fn the_ptx_was_built_from_these_sources() {
     for line in recorded.lines() {
         let (digest, name) = line.split_once("  ").unwrap();
         let hash = Sha256::digest(fs::read(kernels().join(name)).unwrap());
-        let found: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let found = hash.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
         assert_eq!(found, digest, "{name} has changed since the PTX was built: {REBUILD}");
         names.push(name.to_owned());
     }

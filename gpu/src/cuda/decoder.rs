@@ -151,11 +151,12 @@ impl CudaDecoder {
         let head = self.memory.head.at(device, sizes, work.len())?;
         let (mut row, mut ended) = (0, 0);
         for batch in self.batches(work) {
-            self.layers(&batch, notes.from_row(row), &head, ended)?;
+            self.layers(&batch, notes.starting_at_row(row), &head, ended)?;
             row += batch.inputs.len();
             ended += batch.last.len();
         }
-        Head { model: &model, rows: work.len() as u32, at: head, notes: notes.from_row(rows) }.run()?;
+        Head { model: &model, rows: work.len() as u32, at: head, notes: notes.starting_at_row(rows) }
+            .run()?;
         self.values.resize(work.len() * sizes.vocab as usize, 0.0);
         self.memory.head.read_logits(device, &mut self.values)?;
         if !self.memory.notes.halted(device)? {

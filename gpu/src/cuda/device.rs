@@ -1,6 +1,6 @@
 //! One device, one stream, and the kernels loaded on it.
 //!
-//! *Invariant*: an [`Address`] that is passed to [`Device::launch`] was taken from a buffer that is still there, after the
+//! *Invariant*: an address that is passed to [`Device::launch`] was taken from a buffer that is still there, after the
 //! last time that it grew. A buffer that is freed later is freed behind the launch: freeing is work on the stream too.
 #![expect(unsafe_code, reason = "launching a kernel is unsafe")]
 

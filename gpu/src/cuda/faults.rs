@@ -98,7 +98,7 @@ pub(super) struct NotesAt {
 
 impl NotesAt {
     /// The notes from this row on.
-    pub(super) fn from_row(self, row: usize) -> Self {
+    pub(super) fn starting_at_row(self, row: usize) -> Self {
         Self { rows: self.rows.offset(row, size_of::<u32>()), ..self }
     }
 }

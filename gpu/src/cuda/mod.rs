@@ -1,4 +1,4 @@
-//! The backend on a CUDA device: the first one, if it can be used ([`probe`]).
+//! The backend on a CUDA device: the first one, if it can be used ([`probe()`]).
 //!
 //! ```text
 //! probe     whether there is a device, asked so that nothing panics

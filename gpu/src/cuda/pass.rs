@@ -97,7 +97,7 @@ impl TargetRoom {
 
 impl TargetsAt {
     /// From this target on.
-    pub(super) fn from_target(self, target: usize) -> Self {
+    pub(super) fn starting_at_target(self, target: usize) -> Self {
         // All are arrays of 32-bit numbers.
         let further = |address: Address| address.offset(target, size_of::<u32>());
         Self {

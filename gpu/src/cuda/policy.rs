@@ -119,7 +119,7 @@ impl<'a> Scorer<'a> {
         self.layers(group, notes)?;
         for first in (0..count).step_by(LOGIT_ROWS) {
             let part = first..count.min(first + LOGIT_ROWS);
-            self.logits(&targets, part, count, notes.from_row(row + first))?;
+            self.logits(&targets, part, count, notes.starting_at_row(row + first))?;
         }
         if self.notes.halted(device)? {
             let notes = self.notes.read(device, row + count)?;

@@ -94,8 +94,9 @@ impl CudaTrainer {
         descent.begin(model)?;
         for part in &plan.parts {
             let at = uploaded.part(part);
-            let own = targets.from_target(part.targets.start);
-            let notes = [part.rows.start, plan.rows + part.targets.start].map(|row| noted.from_row(row));
+            let own = targets.starting_at_target(part.targets.start);
+            let notes =
+                [part.rows.start, plan.rows + part.targets.start].map(|row| noted.starting_at_row(row));
             pass.run(model, descent, (part, &at), aim, own, notes)?;
         }
         let taken = descent.step(model, rate, noted.halt)?;

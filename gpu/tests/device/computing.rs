@@ -33,8 +33,8 @@ fn decoded(backend: &dyn Backend) -> Vec<Vec<u32>> {
     extend(decoder.as_mut(), &[(0, &long[..21]), (2, &long[..3])]);
     decoder.fork(0, 1).unwrap();
     decoder.fork(2, 3).unwrap();
-    for step in 21..24 {
-        let token = [long[step]];
+    for &token in &long[21..24] {
+        let token = [token];
         extend(decoder.as_mut(), &[(1, &token), (3, &[7]), (0, &[1]), (2, &token)]);
     }
     decoder.reset(3).unwrap();

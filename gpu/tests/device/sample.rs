@@ -63,15 +63,15 @@ pub(crate) fn tokens(seed: u64, count: usize) -> Vec<u32> {
 
 /// Sequences of several lengths: pages that are full and pages that are not, several spans of targets, none at all.
 pub(crate) fn sequences() -> Vec<Sequence> {
-    let sequence = |seed, count, targets: &[core::ops::Range<u32>]| Sequence {
+    let sequence = |seed, count, targets: &[(u32, u32)]| Sequence {
         tokens: tokens(seed, count),
-        targets: targets.to_vec(),
+        targets: targets.iter().map(|&(start, end)| start..end).collect(),
     };
     vec![
-        sequence(1, 33, &[4..9, 20..33]),
-        sequence(2, 5, &[1..5]),
+        sequence(1, 33, &[(4, 9), (20, 33)]),
+        sequence(2, 5, &[(1, 5)]),
         sequence(3, 16, &[]),
-        sequence(4, 48, &[1..2, 17..40]),
+        sequence(4, 48, &[(1, 2), (17, 40)]),
     ]
 }
 

@@ -170,9 +170,9 @@ fn share_past(prefix: &Prefix, share: &mut Share) -> Result<(), ForkError> {
     }
     let partial = segment_name(prefix.segment);
     if prefix.commit.seals {
-        share.file(&partial)?
+        share.file(&partial)?;
     } else {
-        share.start_of(&partial, prefix.end)?
+        share.start_of(&partial, prefix.end)?;
     }
     // A parent that runs on may drop what the child needs at this very moment: then there is no child.
     let dispensable = prefix.dispensable();

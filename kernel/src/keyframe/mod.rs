@@ -111,8 +111,8 @@ pub(crate) fn before(storage: &Arc<dyn Storage>, step: Step) -> Option<(World, C
         tracing::debug!(%error, "the keyframes cannot be listed");
         Vec::new()
     });
-    let earlier = steps.into_iter().rev().skip_while(|&at| at >= step);
-    earlier.filter_map(|at| load(storage, at)).next()
+    let mut earlier = steps.into_iter().rev().skip_while(|&at| at >= step);
+    earlier.find_map(|at| load(storage, at))
 }
 
 fn load(storage: &Arc<dyn Storage>, step: Step) -> Option<(World, Cursor, Commit)> {

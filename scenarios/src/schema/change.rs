@@ -107,7 +107,7 @@ fn flatten(key: &str, value: &toml::Value, found: &mut BTreeMap<String, String>)
     let join = |part: &str| if key.is_empty() { part.to_owned() } else { format!("{key}.{part}") };
     match value {
         toml::Value::Table(table) => {
-            table.iter().for_each(|(name, value)| flatten(&join(name), value, found))
+            table.iter().for_each(|(name, value)| flatten(&join(name), value, found));
         }
         toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
             items

@@ -60,11 +60,9 @@ fn told(comparison: &Comparison, left: &Path, right: &Path) -> String {
 
 fn side(name: &str, directory: &Path, side: &Side) -> String {
     let Side { run, ancestors, steps, decisions: _, chain: _ } = side;
-    let from: String = ancestors
-        .iter()
-        .rev()
-        .map(|ancestor| format!("\n      forked at step {} from {}", ancestor.step, ancestor.run))
-        .collect();
+    let from = ancestors.iter().rev().fold(String::new(), |from, ancestor| {
+        from + &format!("\n      forked at step {} from {}", ancestor.step, ancestor.run)
+    });
     format!("{name} {}: run {run}, {}{from}", directory.display(), text::counted(*steps, "step"))
 }
 

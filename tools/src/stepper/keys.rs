@@ -132,7 +132,7 @@ impl State {
         match self.focus {
             Focus::Events => self.move_event(moved),
             Focus::Fields => {
-                let lines = self.fields().map_or(0, |fields| lines(fields));
+                let lines = self.fields().map_or(0, lines);
                 self.scroll = moved.within(self.scroll, lines);
             }
             Focus::World => {

@@ -44,9 +44,8 @@ impl Screen {
 
 /// `right>` is a key, `ab<` are two and the beginning of a name.
 fn named(part: &str) -> Vec<KeyCode> {
-    let name = match part.strip_suffix('>') {
-        None => return part.trim_end_matches('<').chars().map(KeyCode::Char).collect(),
-        Some(name) => name,
+    let Some(name) = part.strip_suffix('>') else {
+        return part.trim_end_matches('<').chars().map(KeyCode::Char).collect();
     };
     vec![match name {
         "right" => KeyCode::Right,

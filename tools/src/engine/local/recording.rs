@@ -98,13 +98,12 @@ impl Recording for Local {
 
     fn fields(&mut self, step: u64, index: usize) -> Result<String, Failure> {
         let known = self.events.take().filter(|(of, _)| *of == step);
-        let (_, events) = match known {
-            Some(known) => known,
-            None => {
-                let group = self.run.reader.step(Step(step));
-                let group = group.map_err(|error| failures::run(&self.run.directory, &error))?;
-                (step, group.map(|group| self.decoded(&group)).transpose()?.unwrap_or_default())
-            }
+        let events = if let Some((_, events)) = known {
+            events
+        } else {
+            let group = self.run.reader.step(Step(step));
+            let group = group.map_err(|error| failures::run(&self.run.directory, &error))?;
+            group.map(|group| self.decoded(&group)).transpose()?.unwrap_or_default()
         };
         let text = events.get(index).map(show::outlined).unwrap_or_default();
         self.events = Some((step, events));

@@ -68,7 +68,7 @@ fn transcript(
     };
     let first = first_visible(at, lines.len(), height);
     let visible = lines.into_iter().skip(first).take(height);
-    let visible: Vec<Line<'_>> = visible.map(|line| Line::from_iter(line.into_iter().map(span))).collect();
+    let visible: Vec<Line<'_>> = visible.map(|line| line.into_iter().map(span).collect()).collect();
     frame.render_widget(Paragraph::new(visible).block(block), area);
 }
 

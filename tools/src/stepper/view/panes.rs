@@ -121,7 +121,7 @@ fn tabs(shown: Kind, sheet: &Sheet) -> Line<'static> {
         let name = Span::from(format!(" {}: {} {} ", index + 1, sheet.count(kind), kind.name()));
         if kind == shown { name.reversed() } else { name }
     });
-    Line::from_iter(tabs)
+    tabs.collect()
 }
 
 /// The beginning of a digest.
