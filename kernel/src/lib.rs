@@ -21,5 +21,6 @@ pub mod log;
 pub mod replay;
 pub mod run;
 pub mod storage;
+pub mod upkeep;
 pub mod verify;
 pub mod world;

@@ -18,9 +18,11 @@ mod reader;
 mod timing;
 
 pub(crate) use create::create;
+pub(crate) use create::Staged;
+pub use create::create_on;
 pub use error::RunError;
 pub use header::RunHeader;
-pub(crate) use lock::Lock;
+pub(crate) use lock::{Lock, is_held};
 pub(crate) use reader::events;
 pub use reader::{RunReader, Totals};
 pub use timing::Timing;

@@ -9,12 +9,13 @@
 mod crash;
 mod damage;
 mod effects;
-mod faulty;
 mod golden;
 mod lifecycle;
 mod metamorphic;
 mod retention;
+mod rig;
 mod samples;
 mod systems;
 mod toy;
+mod upkeep;
 mod verification;
