@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::ForkError;
-use crate::blob::retention::dispensable;
+use crate::blob::Moments;
+use crate::blob::retention::unneeded;
 use crate::event::Event;
 use crate::id::{Digest, Step};
 use crate::log::Commit;
@@ -70,7 +71,7 @@ impl Prefix {
 
     /// Whatever the next decisions may read must still be there.
     pub(super) fn check_blobs(&self) -> Result<(), ForkError> {
-        let dropped = dispensable(&self.world.view());
+        let dropped = unneeded(&self.world.view(), Moments::Carried);
         let store = self.reader.blob_store();
         for &digest in self.blobs.difference(&dropped) {
             let there = store
