@@ -6,6 +6,7 @@
 pub mod binary;
 pub mod bits;
 pub mod drive;
+pub mod machine;
 pub mod nano;
 pub mod outside;
 pub mod programs;

@@ -11,11 +11,12 @@ use std::io;
 use std::sync::Arc;
 
 pub use reader::BlobReader;
+pub use retention::Moments;
 
 use crate::id::Digest;
-use crate::storage::{Storage, sweep_shelves, write_aside};
+use crate::storage::{Storage, leftovers, list_shelved, sweep_shelves, write_aside};
 
-const DIR: &str = "blobs";
+pub(crate) const DIR: &str = "blobs";
 
 /// Why a blob could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +73,12 @@ impl BlobStore {
         }
     }
 
+    /// Bytes of a blob, whole or not.
+    pub(crate) fn size(&self, digest: Digest) -> Result<u64, BlobError> {
+        let bytes = self.storage.read(&name(digest)).map_err(|error| BlobError::Io { digest, error })?;
+        Ok(bytes.len() as u64)
+    }
+
     /// Whether a blob is there.
     pub fn contains(&self, digest: Digest) -> Result<bool, BlobError> {
         self.storage.exists(&name(digest)).map_err(|error| BlobError::Io { digest, error })
@@ -116,14 +123,14 @@ impl BlobStore {
         Ok(sweep_shelves(self.storage.as_ref(), DIR)?)
     }
 
+    /// Half-written files, by name.
+    pub(crate) fn leftovers(&self) -> Result<Vec<String>, BlobError> {
+        Ok(leftovers(self.storage.as_ref(), DIR)?)
+    }
+
     /// All blobs, ascending.
     pub fn list(&self) -> Result<BTreeSet<Digest>, BlobError> {
-        let mut found = BTreeSet::new();
-        for shelf in self.storage.list(DIR)? {
-            let files = self.storage.list(&format!("{DIR}/{shelf}"))?;
-            found.extend(files.iter().filter_map(|file| Digest::from_hex(&format!("{shelf}{file}"))));
-        }
-        Ok(found)
+        Ok(list_shelved(self.storage.as_ref(), DIR)?)
     }
 }
 

@@ -18,10 +18,21 @@ pub(crate) fn superseded(view: &WorldView<'_>) -> BTreeSet<Digest> {
     over(view, |id, policy| last.get(&policy.iteration) == Some(&id))
 }
 
-/// What a run can go on without: beside what is superseded, optimiser states of any update but its last.
-pub(crate) fn dispensable(view: &WorldView<'_>) -> BTreeSet<Digest> {
+/// Whether an iteration goes on from the optimiser state that the one before it ended with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Moments {
+    /// It may: the state is needed.
+    #[default]
+    Carried,
+    /// It starts afresh.
+    Reset,
+}
+
+/// What a run can go on without: beside what is superseded, optimiser states of finished iterations, save that of its last
+/// update where one may go on from it.
+pub(crate) fn unneeded(view: &WorldView<'_>, moments: Moments) -> BTreeSet<Digest> {
     let last = view.updates().next_back().map(|(id, _)| id);
-    over(view, |id, _| Some(id) == last)
+    over(view, |id, _| moments == Moments::Carried && Some(id) == last)
 }
 
 /// Blobs of finished iterations, save published weights and states that `stays` keeps.

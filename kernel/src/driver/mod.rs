@@ -20,7 +20,7 @@ use crate::keyframe::{self, Spacing};
 use crate::log::{self, Commit, Sealed, Writer};
 use crate::replay::Replay;
 use crate::run::{self, Lineage, Lock, RunError, RunHeader, Timing, TimingLog};
-use crate::storage::{Disk, Storage};
+use crate::storage::{Disk, Storage, sync_path};
 use crate::world::{Token, World, WorldView};
 
 /// A step that is durable.
@@ -68,6 +68,9 @@ impl Kernel {
     /// `header` must be what the run was started with.
     pub fn resume(dir: impl AsRef<Path>, header: RunHeader, systems: Systems) -> Result<Self, KernelError> {
         let dir = dir.as_ref();
+        // The process that made the run may have ended before the run's own name was durable.
+        let parent = dir.parent().unwrap_or(Path::new(""));
+        sync_path(parent).map_err(RunError::io(parent))?;
         Self::resume_on(dir, Arc::new(Disk::new(dir)), header, systems)
     }
 
@@ -89,6 +92,7 @@ impl Kernel {
         header.check(&lineage)?;
         let position = cursor.position();
         let recovered = log::recover(storage.as_ref(), cursor.tail(), position.step)?;
+        log::settle(storage.as_ref(), &cursor)?;
         let mut tail = cursor.tail().clone();
         tail.torn = None;
         let writer = Writer::open(Arc::clone(&storage), cursor.run(), position, &tail)?;

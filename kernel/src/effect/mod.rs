@@ -12,7 +12,7 @@ use bevy_ecs::prelude::Resource;
 
 use crate::event::{EffectRecordedV1, Event};
 use crate::id::Digest;
-use crate::storage::{Storage, sweep_shelves, write_aside};
+use crate::storage::{Storage, list_shelved, sweep_shelves, write_aside};
 
 const DIR: &str = "effects";
 const KEY_DOMAIN: &str = "tadpole 2026 effect request v1";
@@ -116,7 +116,8 @@ impl EffectStore {
         self.recorded(key(kind, request))
     }
 
-    fn recorded(&self, key: Digest) -> Result<Option<Vec<u8>>, EffectError> {
+    /// The recorded answer to the request of digest `key`.
+    pub(crate) fn recorded(&self, key: Digest) -> Result<Option<Vec<u8>>, EffectError> {
         let stored = match self.storage.read(&name(key)) {
             Ok(stored) => stored,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -130,13 +131,19 @@ impl EffectStore {
         Ok(Some(bytes.to_vec()))
     }
 
-    fn record(&self, key: Digest, bytes: &[u8]) -> Result<(), EffectError> {
+    /// Stores an answer durably.
+    pub(crate) fn record(&self, key: Digest, bytes: &[u8]) -> Result<(), EffectError> {
         let shelf = shelf(key);
         self.storage.make_dir(&shelf)?;
         let stored = [seal(key, bytes).0.as_slice(), bytes].concat();
         write_aside(self.storage.as_ref(), &name(key), &stored)?;
         self.storage.sync_dir(&shelf)?;
         Ok(())
+    }
+
+    /// Digests of all requests with a recorded answer, ascending.
+    pub(crate) fn list(&self) -> Result<BTreeSet<Digest>, EffectError> {
+        Ok(list_shelved(self.storage.as_ref(), DIR)?)
     }
 
     /// Removes what a crash left half-written, and makes durable what it left whole: an answer that can be read is served.

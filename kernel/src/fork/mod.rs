@@ -2,13 +2,11 @@
 //!
 //! What lies before the step is the parent's and is shared: sealed segments, blobs and answers from outside are hard links
 //! (copies across devices), the segment that the step lies in is copied up to it. The child's first own segment names the
-//! parent in its header and begins with `RunForked`. Nothing of the parent is ever written: sealed segments and blobs
-//! are never changed in place by anyone.
+//! parent in its header and begins with `RunForked`. Nothing of the parent is ever written: blobs are never
+//! changed in place by anyone, and of a log only the last write is written again, which in a child lies in its own segment.
 
 mod prefix;
 mod share;
-
-use std::fs;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +21,7 @@ use crate::id::{Digest, Sequence, Step};
 use crate::keyframe;
 use crate::log::{LogError, Position, Sealed, Writer, segment_name};
 use crate::replay::ReplayError;
-use crate::run::{self, ForkPoint, LINEAGE, RunError, RunHeader, SCENARIO};
+use crate::run::{self, ForkPoint, RunError, RunHeader, SCENARIO, scenario_of};
 use crate::storage::{Disk, Storage};
 use crate::world::{Phase, Token};
 
@@ -110,20 +108,7 @@ impl From<LogError> for ForkError {
 /// refused: seed, arithmetic, iterations that are over.
 pub fn fork(prefix: Prefix, fork: &Fork<'_>) -> Result<Forked, ForkError> {
     check(&prefix, &fork.header)?;
-    if fs::symlink_metadata(fork.dir).is_ok() {
-        return Err(RunError::Exists(fork.dir.to_path_buf()).into());
-    }
-    let (parent, staging) = run::staging(fork.dir)?;
-    fs::create_dir_all(&parent).map_err(RunError::io(&parent))?;
-    fs::create_dir(&staging).map_err(RunError::io(&staging))?;
-    let made = fill(&staging, prefix, fork)
-        .and_then(|forked| run::put(&staging, fork.dir, &parent).map(|()| forked).map_err(ForkError::from));
-    if made.is_err()
-        && let Err(error) = fs::remove_dir_all(&staging)
-    {
-        tracing::debug!(%error, "what was put together for the fork was not removed");
-    }
-    made
+    run::make_whole(fork.dir, |storage, path| fill(storage, path, prefix, fork))
 }
 
 fn check(prefix: &Prefix, header: &RunHeader) -> Result<(), ForkError> {
@@ -150,13 +135,18 @@ fn check(prefix: &Prefix, header: &RunHeader) -> Result<(), ForkError> {
     }
 }
 
-fn fill(staging: &Path, mut prefix: Prefix, fork: &Fork<'_>) -> Result<Forked, ForkError> {
-    let mut share = Share::new(prefix.reader.dir(), staging);
+fn fill(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    mut prefix: Prefix,
+    fork: &Fork<'_>,
+) -> Result<Forked, ForkError> {
+    let mut share = Share::new(prefix.reader.dir(), path);
     share_past(&prefix, &mut share)?;
     share.write(SCENARIO, fork.scenario.as_bytes())?;
     let commit = prefix.commit;
     let point = ForkPoint { parent: prefix.reader.run(), step: commit.step, chain: commit.chain };
-    begin(staging, &mut prefix, &fork.header, &point)?;
+    begin(storage, &mut prefix, &fork.header, &point)?;
     share.sync_directories()?;
     let Share { linked, copied, .. } = share;
     let run = fork.header.forked(&point);
@@ -188,14 +178,14 @@ fn share_past(prefix: &Prefix, share: &mut Share) -> Result<(), ForkError> {
         share.file_if_there(&keyframe::name(step))?;
     }
     for ancestor in prefix.reader.lineage().ancestors() {
-        share.file(&format!("{LINEAGE}/{ancestor}.toml"))?;
+        share.file(&scenario_of(ancestor))?;
     }
-    share.file_as(SCENARIO, &format!("{LINEAGE}/{}.toml", prefix.reader.run()))
+    share.file_as(SCENARIO, &scenario_of(prefix.reader.run()))
 }
 
 /// Writes the child's first own segment.
 fn begin(
-    staging: &Path,
+    storage: &Arc<dyn Storage>,
     prefix: &mut Prefix,
     header: &RunHeader,
     point: &ForkPoint,
@@ -205,11 +195,10 @@ fn begin(
     let schema = event.schema();
     prefix.world.apply(event, &Token::new());
     let world = prefix.world.digest();
-    let storage: Arc<dyn Storage> = Arc::new(Disk::new(staging));
     let sequence: Sequence = prefix.commit.next();
     let position = Position { step: point.step.next(), sequence, chain: point.chain };
     let next = prefix.segment.checked_add(1).ok_or(LogError::Full)?;
-    let mut writer = Writer::fork(storage, header.forked(point), point.parent, position, next);
+    let mut writer = Writer::fork(Arc::clone(storage), header.forked(point), point.parent, position, next);
     let events = std::iter::once((schema, body.as_slice()));
     writer.commit(events, world, DrawCount::default(), Sealed::No)?;
     Ok(())

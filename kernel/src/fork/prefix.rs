@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::ForkError;
-use crate::blob::retention::dispensable;
+use crate::blob::Moments;
+use crate::blob::retention::unneeded;
 use crate::event::Event;
 use crate::id::{Digest, Step};
 use crate::log::Commit;
@@ -70,7 +71,7 @@ impl Prefix {
 
     /// Blobs that it names and can go on without.
     pub(super) fn dispensable(&self) -> BTreeSet<Digest> {
-        dispensable(&self.world.view())
+        unneeded(&self.world.view(), Moments::Carried)
     }
 
     /// Whatever the next decisions may read must still be there.

@@ -1,5 +1,6 @@
 //! Reading a log from its first group to its last, safe against any bytes and while it is being written.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::commit::{Commit, genesis};
@@ -59,6 +60,8 @@ pub struct Cursor {
     unsealed: Option<(u32, usize)>,
     position: Position,
     tail: Tail,
+    /// Where the last group starts in its segment; 0 where the segment's header is all that was read of it.
+    last: u64,
     done: bool,
 }
 
@@ -73,7 +76,18 @@ struct Open {
 impl Cursor {
     /// Opens the log of a run directory at its start. The run id is what the first segment says.
     pub fn open(storage: Arc<dyn Storage>) -> Result<Self, LogError> {
-        let segments = count_segments(storage.as_ref())?;
+        let segments = count(&segment_indices(storage.as_ref())?)?;
+        Self::over(storage, segments)
+    }
+
+    /// Opens a log that may lack segments, as if it ended where the first is missing.
+    pub(crate) fn open_to_gap(storage: Arc<dyn Storage>) -> Result<Self, LogError> {
+        let indices = segment_indices(storage.as_ref())?;
+        let segments = (0..).zip(&indices).take_while(|(expected, index)| expected == *index).count();
+        Self::over(storage, segments as u32)
+    }
+
+    fn over(storage: Arc<dyn Storage>, segments: u32) -> Result<Self, LogError> {
         if segments == 0 {
             return Err(LogError::Empty);
         }
@@ -95,6 +109,7 @@ impl Cursor {
             unsealed: None,
             position,
             tail,
+            last: 0,
             done: false,
         })
     }
@@ -107,7 +122,7 @@ impl Cursor {
         end: u64,
         commit: &Commit,
     ) -> Result<Option<Self>, LogError> {
-        let segments = count_segments(storage.as_ref())?;
+        let segments = count(&segment_indices(storage.as_ref())?)?;
         if segment >= segments {
             return Ok(None);
         }
@@ -128,6 +143,7 @@ impl Cursor {
             unsealed: None,
             position,
             tail,
+            last: 0,
             done: false,
         }))
     }
@@ -150,6 +166,11 @@ impl Cursor {
     /// How the log ends; known once `next_group` returned `None`.
     pub fn tail(&self) -> &Tail {
         &self.tail
+    }
+
+    /// The last write that can be read, as bytes of the last whole segment; known when `tail` is.
+    pub(super) fn last_write(&self) -> Option<(u32, Range<u64>)> {
+        Some((self.tail.segment?, self.last..self.tail.length))
     }
 
     /// The next committed group; `None` at the end of what is committed.
@@ -191,6 +212,7 @@ impl Cursor {
         self.run = header.run;
         self.next_segment = index + 1;
         self.tail = Tail { segment: Some(index), length: SEGMENT_HEADER as u64, sealed: false, torn: None };
+        self.last = 0;
         self.open = Some(Open { index, bytes, at: SEGMENT_HEADER, sealed: false });
         Ok(true)
     }
@@ -240,6 +262,7 @@ impl Cursor {
                 (open.at, open.sealed) = (end, commit.seals);
                 self.position = Position { step: step.next(), sequence: commit.next(), chain: commit.chain };
                 self.tail.length = end as u64;
+                self.last = at as u64;
                 self.tail.sealed = commit.seals;
                 Ok(Some(group))
             }
@@ -308,15 +331,18 @@ pub(crate) fn first_group(
     Ok(group.map(|(group, _)| (header, group)))
 }
 
-/// How many segments there are; they must be numbered without a gap.
-fn count_segments(storage: &dyn Storage) -> Result<u32, LogError> {
+/// The numbers of the segments that there are, ascending.
+pub(crate) fn segment_indices(storage: &dyn Storage) -> Result<Vec<u32>, LogError> {
     let mut indices: Vec<u32> =
         storage.list(DIR)?.iter().filter_map(|file| segment::index_of(file)).collect();
     indices.sort_unstable();
-    for (expected, index) in (0..).zip(&indices) {
-        if expected != *index {
-            return Err(LogError::MissingSegment(expected));
-        }
+    Ok(indices)
+}
+
+/// How many segments there are; they must be numbered without a gap.
+fn count(indices: &[u32]) -> Result<u32, LogError> {
+    match (0..).zip(indices).find(|(expected, index)| expected != *index) {
+        Some((missing, _)) => Err(LogError::MissingSegment(missing)),
+        None => Ok(indices.len() as u32),
     }
-    Ok(indices.len() as u32)
 }

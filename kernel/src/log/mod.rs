@@ -13,12 +13,12 @@ mod writer;
 
 pub use commit::{COMMIT_BODY, Commit, genesis};
 pub use cursor::{Cursor, Position, Tail, Torn};
-pub(crate) use cursor::{first_group, segment_header};
+pub(crate) use cursor::{first_group, segment_header, segment_indices};
 pub use error::{Fault, LogError};
 pub use frame::{ALIGNMENT, FRAME_HEADER, FrameFault, FrameHeader, FrameKind};
 pub use group::Group;
 pub(crate) use group::{Closing, GroupBuffer};
-pub(crate) use recovery::recover;
+pub(crate) use recovery::{RECOVERY_LOG, last_step_in, recover, settle};
 pub(crate) use segment::name as segment_name;
 pub use segment::{FORMAT, MAGIC, RunMark, SEGMENT_HEADER, SegmentFault, SegmentHeader};
 pub use writer::{Sealed, Writer};

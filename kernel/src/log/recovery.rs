@@ -1,4 +1,4 @@
-//! Torn or corrupt: what a fault in a log means, and mending a torn tail.
+//! Torn or corrupt: what a fault in a log means, mending a torn tail, and making sure of what is read.
 //!
 //! Group n+1 is written only after the sync of group n returned. So a bad place with a valid frame of a later group behind
 //! it was durable once: *corrupt*. In the last segment, with nothing later behind it, an interrupted write explains it:
@@ -15,7 +15,7 @@
 //! | 7 | yes | yes | no | torn |
 //! | 8 | yes | yes | yes | corrupt |
 
-use super::cursor::Tail;
+use super::cursor::{Cursor, Tail};
 use super::error::{Fault, LogError};
 use super::frame::{self, ALIGNMENT};
 use super::segment;
@@ -73,6 +73,14 @@ pub(super) fn later_group_behind(
         .any(|frame| (in_header || frame.header.lineage == lineage) && later(frame.header.step))
 }
 
+/// The last step that a valid frame of this run says it belongs to, wherever in the segment it lies.
+pub(crate) fn last_step_in(bytes: &[u8], run: Digest) -> Option<Step> {
+    let lineage = frame::lineage(run);
+    let frames = (0..bytes.len()).step_by(ALIGNMENT).filter_map(|at| frame::read(&bytes[at..]).ok());
+    let steps = frames.filter(|frame| frame.header.lineage == lineage).map(|frame| frame.header.step);
+    steps.max().map(|step| Step(u64::from(step)))
+}
+
 /// Cuts off a torn tail, after noting it durably. Returns the note.
 pub(crate) fn recover(storage: &dyn Storage, tail: &Tail, next: Step) -> Result<Option<String>, LogError> {
     let Some(torn) = &tail.torn else { return Ok(None) };
@@ -92,6 +100,16 @@ pub(crate) fn recover(storage: &dyn Storage, tail: &Tail, next: Step) -> Result<
         storage.truncate(&name, torn.offset)?;
     }
     Ok(Some(note))
+}
+
+/// Writes the last write of a log again, as it is. A sync that failed may have dropped it while it is still read from the
+/// cache, and no later sync would say so. Whatever lies before it was durable before it was written.
+pub(crate) fn settle(storage: &dyn Storage, cursor: &Cursor) -> Result<(), LogError> {
+    let Some((segment, range)) = cursor.last_write() else { return Ok(()) };
+    let name = segment::name(segment);
+    let bytes = storage.read(&name)?;
+    let written = bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
+    Ok(storage.overwrite(&name, range.start, written)?)
 }
 
 #[cfg(test)]

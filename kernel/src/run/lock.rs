@@ -32,6 +32,12 @@ impl Lock {
     }
 }
 
+/// Whether a process writes to the run. Changes nothing; a writer that starts at this very moment may be refused.
+pub(crate) fn is_held(dir: &Path) -> bool {
+    let Ok(file) = File::open(dir.join("LOCK")) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
 fn held(dir: &Path, file: &mut File) -> RunError {
     let mut holder = String::new();
     // The holder may be writing its name just now; then it stays unnamed.

@@ -20,17 +20,25 @@ mod lock;
 mod reader;
 mod timing;
 
-pub(crate) use create::{create, put, staging};
+pub use create::create_on;
+pub(crate) use create::{Staged, create, make_whole};
 pub use error::RunError;
 pub use header::RunHeader;
 pub use lineage::{ForkPoint, Lineage};
-pub(crate) use lock::Lock;
+pub(crate) use lock::{Lock, is_held};
 pub(crate) use reader::events;
 pub use reader::{RunReader, Totals};
 pub use timing::Timing;
 pub(crate) use timing::TimingLog;
 
+use crate::id::Digest;
+
 /// The resolved scenario.
 pub(crate) const SCENARIO: &str = "scenario.toml";
 /// Where the scenarios of a fork's ancestors lie.
-pub(crate) const LINEAGE: &str = "lineage";
+const LINEAGE: &str = "lineage";
+
+/// The resolved scenario of a run that this one descends from.
+pub(crate) fn scenario_of(ancestor: Digest) -> String {
+    format!("{LINEAGE}/{ancestor}.toml")
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::RunError;
 use super::timing::{self, Timing};
-use super::{LINEAGE, Lineage, RunHeader, SCENARIO};
+use super::{Lineage, RunHeader, SCENARIO, scenario_of};
 use crate::blob::{BlobReader, BlobStore};
 use crate::draws::DrawCount;
 use crate::event::Event;
@@ -88,7 +88,7 @@ impl RunReader {
 
     /// The resolved scenario of a run that this one descends from.
     pub fn scenario_of(&self, ancestor: Digest) -> Result<String, RunError> {
-        self.text(&format!("{LINEAGE}/{ancestor}.toml"))
+        self.text(&scenario_of(ancestor))
     }
 
     fn text(&self, name: &str) -> Result<String, RunError> {

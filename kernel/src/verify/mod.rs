@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use crate::blob::retention::{dispensable, superseded};
-use crate::blob::{BlobError, BlobReader, BlobStore};
+use crate::blob::retention::{superseded, unneeded};
+use crate::blob::{BlobError, BlobReader, BlobStore, Moments};
 use crate::decide::{self, Decision, Systems, Undecided};
 use crate::draws::{Stream, StreamKey};
 use crate::effect::{Asking, EffectStore};
@@ -336,7 +336,7 @@ impl<'a> Verifier<'a> {
 
     /// Every blob that is named, and is still needed, is there and is what its name says.
     fn blobs(&mut self) -> Result<(), VerifyError> {
-        let dropped = dispensable(&self.world.view());
+        let dropped = unneeded(&self.world.view(), Moments::Carried);
         for (&digest, &step) in &self.named {
             match self.store.read(digest) {
                 Ok(_) => {}

@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bevy_ecs::prelude::{Res, Resource};
 use tadpole_kernel::decide::{Context, DecideResult, Decision, Systems};
-use tadpole_kernel::driver::{Kernel, KernelError};
+use tadpole_kernel::driver::Kernel;
 use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::Event;
-use tadpole_kernel::faulty::{Faulty, Stop};
 use tadpole_kernel::run::{RunHeader, RunReader};
+use tadpole_kernel::storage::faulty::{Fault, Survival};
 use tadpole_kernel::verify::{VerifyOptions, verify};
 use tadpole_kernel::world::{Phase, WorldView};
 
+use crate::rig::Rig;
 use crate::toy::{self, SCENARIO, header};
 
 /// An endpoint that counts how often it is asked, and answers differently each time.
@@ -48,10 +49,6 @@ fn systems(endpoint: &Endpoint) -> Systems {
     systems
 }
 
-fn drive(dir: &Path, machine: &Faulty, endpoint: &Endpoint) -> Result<u64, KernelError> {
-    Kernel::resume_on(dir, Arc::new(machine.clone()), header(), systems(endpoint))?.run(|_| {})
-}
-
 #[test]
 fn resume_replay_and_verify_are_served_from_the_store() {
     let (_temp, dir) = toy::place();
@@ -69,34 +66,41 @@ fn resume_replay_and_verify_are_served_from_the_store() {
 #[test]
 fn a_crash_anywhere_around_storing_an_answer_never_asks_twice_for_a_stored_one() {
     let (mut asked_again, mut served) = (0, 0);
-    for stop in [Stop::Before, Stop::Halfway] {
-        for operation in 0.. {
-            let (_temp, dir) = toy::place();
-            let endpoint = Endpoint::default();
-            drop(Kernel::create(&dir, SCENARIO, header(), systems(&endpoint)).unwrap());
-            let machine = Faulty::new(&dir, operation, stop);
-            let outcome = drive(&dir, &machine, &endpoint);
-            let stored = fs::exists(dir.join("effects")).unwrap() && !answers(&dir).is_empty();
-            let before = endpoint.asked();
-            drive(&dir, &Faulty::sound(&dir), &endpoint).unwrap();
-            let again = endpoint.asked() - before;
-            assert_eq!(again, u32::from(!stored), "operation {operation}, {stop:?}");
-            asked_again += u32::from(again == 1 && before == 1);
-            served += u32::from(stored && outcome.is_err());
-            let report =
-                verify(&dir, &header(), &systems(&endpoint), &VerifyOptions::default(), |_| {}).unwrap();
-            assert!(report.holds() && report.complete);
-            if outcome.is_ok() {
-                break;
+    for fault in [Fault::Stop, Fault::StopHalfway] {
+        for survival in [Survival::Nothing, Survival::Everything, Survival::Something(1)] {
+            for operation in 0.. {
+                let rig = Rig::created();
+                let endpoint = Endpoint::default();
+                rig.machine.plan(operation, fault);
+                let outcome = rig.open(systems(&endpoint)).and_then(|mut kernel| kernel.run(|_| {}));
+                rig.power_cycle(survival);
+                let stored = rig.content().keys().any(|name| is_answer(name));
+                let before = endpoint.asked();
+                rig.open(systems(&endpoint)).unwrap().run(|_| {}).unwrap();
+                let again = endpoint.asked() - before;
+                assert_eq!(again, u32::from(!stored), "operation {operation}, {fault:?}, {survival:?}");
+                asked_again += u32::from(again == 1 && before == 1);
+                served += u32::from(stored && outcome.is_err());
+                let (_temp, dir) = rig.spill();
+                let verified =
+                    verify(&dir, &header(), &systems(&endpoint), &VerifyOptions::default(), |_| {});
+                assert!(verified.as_ref().is_ok_and(|report| report.holds() && report.complete));
+                if outcome.is_ok() {
+                    break;
+                }
             }
         }
     }
     assert!(asked_again > 0 && served > 0, "{asked_again} asked again, {served} served");
 }
 
+fn is_answer(name: &str) -> bool {
+    name.starts_with("effects/") && !name.contains(".tmp")
+}
+
 fn answers(dir: &Path) -> Vec<String> {
     let names = toy::content(dir).into_keys();
-    names.filter(|name| name.starts_with("effects/") && !name.contains(".tmp")).collect()
+    names.filter(|name| is_answer(name)).collect()
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! A fork goes on from a step of another run; what lies before is shared, and the parent is never written.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
+use tadpole_kernel::blob::Moments;
 use tadpole_kernel::decide::{Keep, Systems};
 use tadpole_kernel::diff::{self, Comparison};
 use tadpole_kernel::driver::{Kernel, KernelError};
@@ -12,6 +14,7 @@ use tadpole_kernel::id::{Digest, Step};
 use tadpole_kernel::keyframe::{self, Spacing};
 use tadpole_kernel::replay::Replay;
 use tadpole_kernel::run::{RunError, RunHeader, RunReader};
+use tadpole_kernel::upkeep::{self, Problem};
 use tadpole_kernel::verify::{Era, Report, VerifyOptions, verify_lineage};
 
 use crate::toy::{self, header, systems, systems_that_keep};
@@ -83,6 +86,68 @@ fn from_any_step_an_unchanged_scenario_leads_to_the_same_facts() {
         assert_ne!(forked.run, forked.parent);
     }
     assert_eq!(toy::content(&dir), before, "the parent is never written");
+}
+
+/// Every file of a run that forks may share, set to a date of its own; returns their paths.
+fn dated(dir: &Path, date: SystemTime) -> Vec<PathBuf> {
+    let shared: Vec<PathBuf> = toy::content(dir).into_keys().map(|name| dir.join(name)).collect();
+    for path in &shared {
+        File::options().write(true).open(path).unwrap().set_modified(date).unwrap();
+    }
+    shared
+}
+
+/// A run that is opened writes its last group again, as it is: in a fork that must not reach a file of the parent.
+#[test]
+fn opening_a_fork_and_going_on_with_it_writes_to_no_file_of_the_parent() {
+    let (temp, dir) = parent();
+    let at = boundary(&dir);
+    for (name, step) in [("sealed", at), ("partial", Step(at.0 - 1))] {
+        let date = SystemTime::UNIX_EPOCH + Duration::from_secs(step.0 + 1);
+        let child = temp.path().join(name);
+        let shared = dated(&dir, date);
+        make(&dir, step, &child, header()).unwrap();
+        drop(Kernel::resume(&child, header(), systems()).unwrap());
+        run_on(&child, header(), systems());
+        for path in shared {
+            assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), date, "{name}: {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_fork_is_whole_when_its_ancestors_scenarios_are_there() {
+    let (temp, dir) = parent();
+    let child = temp.path().join("child");
+    let forked = make(&dir, boundary(&dir), &child, header()).unwrap();
+    assert!(upkeep::check(&child, Moments::Carried).problems.is_empty());
+    let scenario = format!("lineage/{}.toml", forked.parent);
+    fs::remove_file(child.join(&scenario)).unwrap();
+    let problems = upkeep::check(&child, Moments::Carried).problems;
+    assert_eq!(problems.iter().map(Problem::place).collect::<Vec<_>>(), [(scenario, None)]);
+}
+
+#[test]
+fn what_is_salvaged_of_a_fork_is_the_fork_and_before_its_first_step_the_parent() {
+    let (temp, dir) = parent();
+    let (at, child) = (boundary(&dir), temp.path().join("child"));
+    make(&dir, at, &child, changed()).unwrap();
+    run_on(&child, changed(), toy::generous());
+    let (whole, own) = (temp.path().join("whole"), "log/00000001.seg");
+    upkeep::salvage(&child, &whole, Moments::Carried).unwrap();
+    toy::assert_same_content(&child, &whole);
+    assert!(upkeep::check(&whole, Moments::Carried).problems.is_empty());
+    drop(Kernel::resume(&whole, changed(), toy::generous()).unwrap());
+    let mut bytes = fs::read(child.join(own)).unwrap();
+    bytes[200] ^= 1;
+    fs::write(child.join(own), bytes).unwrap();
+    let first = temp.path().join("first");
+    let saved = upkeep::salvage(&child, &first, Moments::Carried).unwrap();
+    assert_eq!(saved.last.step, at, "all that the fork shares with its parent");
+    assert!(saved.last_seen > at);
+    assert_eq!(RunReader::open(&first).unwrap().scenario().unwrap(), toy::SCENARIO);
+    run_on(&first, header(), systems_that_keep(Keep::All));
+    toy::assert_same_content(&first, &dir);
 }
 
 #[test]

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use serde_json::json;
 use tadpole_kernel::driver::Kernel;
 use tadpole_kernel::event::{Event, TrajectoryFinishedV1};
-use tadpole_kernel::faulty::{Faulty, Stop};
+use tadpole_kernel::storage::faulty::{Fault, Machine, Survival};
 use tadpole_scenarios::schema::{LastAdmission, Scenario};
 use tadpole_systems::phase::name::GENERATE;
 use tadpole_tests::bits::{Bits, assert_same};
 use tadpole_tests::nano::{nano, run};
 use tadpole_tests::outside::{KILLS_AT, Outside, script_of};
-use tadpole_tests::{binary, bits, drive, events};
+use tadpole_tests::{binary, bits, drive, events, machine};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_scripted_generator");
 
@@ -111,10 +111,10 @@ fn a_refinement_that_is_refused_is_an_answer_too() {
     assert_eq!(used(&directory).len(), outside.asked());
 }
 
-/// Opens the run on a machine that stops at operation `stops_at`, if it lives that long, and lets it decide one step.
-fn one_step(outside: &Outside, run: &Path, stops_at: u64, stop: Stop) -> Outcome {
-    let machine = Arc::new(Faulty::new(run, stops_at, stop));
-    let Ok(mut kernel) = drive::reopen_on(&outside.scenario, run, &drive::on_threads(1), machine) else {
+/// Opens the run on a machine, with its lock in `lock`, and lets it decide one step.
+fn one_step(outside: &Outside, machine: &Machine, lock: &Path) -> Outcome {
+    let medium = Arc::new(machine.clone());
+    let Ok(mut kernel) = drive::reopen_on(&outside.scenario, lock, &drive::on_threads(1), medium) else {
         return Outcome::NotOpened;
     };
     if kernel.step().is_ok() { Outcome::Committed } else { Outcome::Stopped }
@@ -146,25 +146,29 @@ fn a_crash_before_between_or_after_storing_answers_leads_to_the_same_bytes() {
     bits::copy(&start, &whole);
     drive::reopen(&outside.scenario, &whole, &drive::on_threads(1)).run(|_| {}).unwrap();
     let mut seen = BTreeSet::new();
-    for stop in [Stop::Before, Stop::Halfway] {
+    for (fault, survival) in [(Fault::Stop, Survival::Nothing), (Fault::StopHalfway, Survival::Everything)] {
         for operation in 0.. {
-            let directory = parent.path().join(format!("{stop:?} {operation}"));
-            bits::copy(&start, &directory);
-            match one_step(&outside, &directory, operation, stop) {
+            let machine = machine::loaded(&start, |_| true);
+            machine.plan(operation, fault);
+            let lock = tempfile::tempdir().unwrap();
+            match one_step(&outside, &machine, lock.path()) {
                 Outcome::NotOpened => continue,
                 Outcome::Committed => break,
                 Outcome::Stopped => {}
             }
+            machine.power_cycle(survival);
+            let directory = parent.path().join(format!("{fault:?} {operation}"));
+            machine::spill(&machine, &directory);
             let (stored, before) = (answers(&directory), outside.asked());
             let mut kernel = drive::reopen(&outside.scenario, &directory, &drive::on_threads(1));
             kernel.step().unwrap();
-            assert_eq!(outside.asked() - before, 2 - stored, "{stop:?} operation {operation}");
+            assert_eq!(outside.asked() - before, 2 - stored, "{fault:?} at operation {operation}");
             if seen.insert(stored) {
                 kernel.run(|_| {}).unwrap();
                 drop(kernel);
                 assert_same(&format!("{stored} answers stored"), &whole, &directory);
             } else {
-                assert!(stored_alike(&directory, &whole), "{stop:?} operation {operation}");
+                assert!(stored_alike(&directory, &whole), "{fault:?} at operation {operation}");
             }
         }
     }

@@ -1,13 +1,21 @@
 //! The medium under a run directory: the few operations whose order makes a run survive a crash.
 //!
 //! Names are relative to the run directory, with `/` between parts. A backend that fails or stops at a chosen operation
-//! stands in for the disk in tests.
+//! stands in for the disk in tests: [`faulty`].
 
+pub mod faulty;
+mod within;
+
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rkyv::util::AlignedVec;
+
+use crate::id::Digest;
+
+pub use within::Within;
 
 /// Bytes of a file, 16-aligned in memory, so that frames are read in place.
 pub type Buffer = AlignedVec<16>;
@@ -32,6 +40,8 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Cuts a file to `length` bytes, durably.
     fn truncate(&self, name: &str, length: u64) -> io::Result<()>;
+    /// Writes the bytes of a file from `offset` on again, as they are, and makes them durable.
+    fn overwrite(&self, name: &str, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Makes creation, renaming and removal within a directory durable.
     fn sync_dir(&self, name: &str) -> io::Result<()>;
 }
@@ -77,15 +87,49 @@ pub(crate) fn write_aside(storage: &dyn Storage, name: &str, bytes: &[u8]) -> io
 /// Ends the names of files that are not whole yet.
 const ASIDE: &str = ".tmp";
 
-/// Removes files that are not whole from the directories within `dir`, and makes the rest durable: a file that was renamed
-/// into place just before a crash can be read, and so must last.
-pub(crate) fn sweep_shelves(storage: &dyn Storage, dir: &str) -> io::Result<()> {
-    for shelf in storage.list(dir)? {
-        let shelf = format!("{dir}/{shelf}");
-        for file in storage.list(&shelf)?.iter().filter(|file| file.ends_with(ASIDE)) {
-            storage.remove(&format!("{shelf}/{file}"))?;
+/// The directories within `dir` that hold files named by digest: those of its first two digits. What else is there is none
+/// of ours.
+pub(crate) fn shelves(storage: &dyn Storage, dir: &str) -> io::Result<Vec<String>> {
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let mut names = storage.list(dir)?;
+    names.retain(|name| name.len() == 2 && name.bytes().all(is_digit));
+    Ok(names)
+}
+
+/// What lies in `dir` by digest, ascending; only files that lie where the digest says.
+pub(crate) fn list_shelved(storage: &dyn Storage, dir: &str) -> io::Result<BTreeSet<Digest>> {
+    let mut found = BTreeSet::new();
+    for shelf in shelves(storage, dir)? {
+        for file in storage.list(&format!("{dir}/{shelf}"))? {
+            let hex = format!("{shelf}{file}");
+            found.extend(Digest::from_hex(&hex).filter(|digest| digest.to_hex() == hex));
         }
-        storage.sync_dir(&shelf)?;
+    }
+    Ok(found)
+}
+
+/// Files that are not whole in the directories within `dir`, by name.
+pub(crate) fn leftovers(storage: &dyn Storage, dir: &str) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for shelf in shelves(storage, dir)? {
+        let files = storage.list(&format!("{dir}/{shelf}"))?.into_iter();
+        found.extend(files.filter(|file| file.ends_with(ASIDE)).map(|file| format!("{dir}/{shelf}/{file}")));
+    }
+    Ok(found)
+}
+
+/// Removes files that are not whole from the directories within `dir`, and makes the rest durable: a file that was renamed
+/// into place just before a process ended can be read, and so must last; and so must the directories on the way to it.
+pub(crate) fn sweep_shelves(storage: &dyn Storage, dir: &str) -> io::Result<()> {
+    for file in leftovers(storage, dir)? {
+        storage.remove(&file)?;
+    }
+    for shelf in shelves(storage, dir)? {
+        storage.sync_dir(&format!("{dir}/{shelf}"))?;
+    }
+    if storage.exists(dir)? {
+        storage.sync_dir(dir)?;
+        storage.sync_dir("")?;
     }
     Ok(())
 }
@@ -134,13 +178,7 @@ impl Storage for Disk {
             return Ok(());
         }
         fs::create_dir_all(&path)?;
-        let mut at = path.as_path();
-        while at != self.root {
-            let Some(parent) = at.parent() else { break };
-            sync_path(parent)?;
-            at = parent;
-        }
-        Ok(())
+        path.ancestors().skip(1).take_while(|at| at.starts_with(&self.root)).try_for_each(sync_path)
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
@@ -167,13 +205,30 @@ impl Storage for Disk {
         file.sync_all()
     }
 
+    fn overwrite(&self, name: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).open(self.path(name))?;
+        file.seek(SeekFrom::Start(offset))?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+
     fn sync_dir(&self, name: &str) -> io::Result<()> {
         sync_path(&self.path(name))
     }
 }
 
+/// Makes names within a directory durable; the empty path is the current directory.
 pub(crate) fn sync_path(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     File::open(path)?.sync_all()
+}
+
+/// Makes the directory `path` and those above it, durably.
+pub(crate) fn make_path(path: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> =
+        path.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
+    fs::create_dir_all(path)?;
+    missing.into_iter().filter_map(Path::parent).try_for_each(sync_path)
 }
 
 #[derive(Debug)]
