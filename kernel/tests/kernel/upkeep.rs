@@ -149,7 +149,7 @@ fn what_is_salvaged_goes_on_to_the_same_bytes_wherever_the_damage_is() {
             let out = temp.path().join("out");
             match salvage(&dir, &out, Moments::Carried) {
                 Err(SalvageError::Nothing(_)) => {
-                    assert!(index == 0 && at < 600, "segment {index}, byte {at}")
+                    assert!(index == 0 && at < 600, "segment {index}, byte {at}");
                 }
                 Err(error) => panic!("segment {index}, byte {at}: {error}"),
                 Ok(saved) => {

@@ -117,9 +117,9 @@ fn sync(state: &mut State, name: &str, node: Node) -> io::Result<()> {
     let fate = state.begin(Operation::Sync, name, &[])?;
     let file = state.tree.file_mut(node)?;
     if fate == Fate::Dropped {
-        file.fail_to_sync()
+        file.fail_to_sync();
     } else {
-        file.sync()
+        file.sync();
     }
     fate.end()
 }
