@@ -64,7 +64,7 @@ pub fn copy(from: &Path, to: &Path) {
 }
 
 /// Paths of all files below `root`, relative to it, ascending; none where it does not exist.
-fn files(root: &Path) -> Vec<String> {
+pub(crate) fn files(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![String::new()];
     while let Some(directory) = open.pop() {

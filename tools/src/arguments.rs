@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use tadpole_scenarios::schema::Override;
 
-use crate::command::{doctor, eval, pretrain, replay, resume, run, show, verify};
+use crate::command::{check, doctor, eval, gc, pretrain, replay, resume, run, salvage, show, verify};
 
 /// Self-play that can be replayed, verified and compared bit for bit.
 ///
@@ -32,6 +32,12 @@ pub(crate) enum Command {
     Replay(replay::Options),
     /// Decide everything in a run again and compare it with the log.
     Verify(verify::Options),
+    /// Check that nothing in a run's directory is damaged or missing; executes nothing.
+    Check(check::Options),
+    /// Save what is sound of a damaged run, as a new run.
+    Salvage(salvage::Options),
+    /// Remove the blobs that a run does not need.
+    Gc(gc::Options),
     /// Show a run, or one thing in it.
     Show(show::Options),
     /// Measure a policy of a run on a held-out set; writes nothing.
@@ -102,6 +108,9 @@ mod tests {
             "resume runs/frognano-1 --threads 4",
             "replay runs/frognano-1 --to 12 --json",
             "verify runs/frognano-1 --sample 0.1 --skip-updates",
+            "check runs/frognano-1 --json",
+            "salvage runs/frognano-1 --out runs/saved --json",
+            "gc runs/frognano-1 --dry-run --json",
             "show runs/frognano-1",
             "show runs/frognano-1 --json",
             "show runs/frognano-1 step 3",
@@ -135,6 +144,7 @@ mod tests {
             ("replay r --to -1", "-1"),
             ("show r update 1", "UPDATE"),
             ("eval r --set a --tasks 3", "--tasks"),
+            ("salvage r", "--out"),
             ("eval r --refined", "--admitted"),
             ("eval r --temperature nan", "nan"),
         ] {

@@ -13,12 +13,12 @@ mod writer;
 
 pub(crate) use commit::genesis;
 pub use commit::{COMMIT_BODY, Commit};
+pub(crate) use cursor::segment_indices;
 pub use cursor::{Cursor, Position, Tail, Torn};
 pub use error::{Fault, LogError};
 pub use frame::{ALIGNMENT, FRAME_HEADER, FrameFault, FrameHeader, FrameKind};
 pub use group::Group;
 pub(crate) use group::{Closing, GroupBuffer};
-pub(crate) use cursor::segment_indices;
 pub(crate) use recovery::{RECOVERY_LOG, last_step_in, recover, settle};
 pub(crate) use segment::name as segment_name;
 pub use segment::{FORMAT, MAGIC, SEGMENT_HEADER, SegmentFault, SegmentHeader};

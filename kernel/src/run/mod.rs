@@ -17,8 +17,8 @@ mod lock;
 mod reader;
 mod timing;
 
-pub(crate) use create::create;
 pub(crate) use create::Staged;
+pub(crate) use create::create;
 pub use create::create_on;
 pub use error::RunError;
 pub use header::RunHeader;

@@ -201,7 +201,8 @@ pub(crate) fn sync_path(path: &Path) -> io::Result<()> {
 
 /// Makes the directory `path` and those above it, durably.
 pub(crate) fn make_path(path: &Path) -> io::Result<()> {
-    let missing: Vec<&Path> = path.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
+    let missing: Vec<&Path> =
+        path.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
     fs::create_dir_all(path)?;
     missing.into_iter().filter_map(Path::parent).try_for_each(sync_path)
 }

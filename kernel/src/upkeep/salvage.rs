@@ -145,7 +145,8 @@ fn survey(from: &Arc<dyn Storage>, moments: Moments) -> Result<Survey, SalvageEr
     let lacking = lacking.into_iter().filter_map(|digest| missing.remove(&digest)).take(1);
     let cut = stopped.into_iter().chain(lacking).collect();
     let sound = sound.map(|(last, segment, length)| {
-        let named = walk.claims.blobs.iter().filter(|(_, step)| **step <= last.step).map(|(digest, _)| *digest);
+        let named =
+            walk.claims.blobs.iter().filter(|(_, step)| **step <= last.step).map(|(digest, _)| *digest);
         let blobs = named.filter(|digest| whole.contains(digest)).collect();
         Sound { run: walk.cursor.run(), last, segment, length, blobs }
     });

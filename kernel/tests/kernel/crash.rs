@@ -42,7 +42,10 @@ impl End {
 /// Both ends of what can be left, and some between.
 fn ends(seed: u64) -> Vec<End> {
     let some = (0..4).map(|draw| End::Power(Survival::Something(seed * 4 + draw)));
-    [End::Process, End::Power(Survival::Nothing), End::Power(Survival::Everything)].into_iter().chain(some).collect()
+    [End::Process, End::Power(Survival::Nothing), End::Power(Survival::Everything)]
+        .into_iter()
+        .chain(some)
+        .collect()
 }
 
 /// The run ends at `point`, and goes on; ends again at one of its next operations, and goes on.
@@ -50,7 +53,8 @@ fn ends(seed: u64) -> Vec<End> {
 /// Once its content is that of the uninterrupted run at the same step, what follows is the same: it depends on nothing
 /// else. So it goes on for two steps, and now and then to the end.
 fn interrupt(point: &Point, end: End, seed: u64, contents: &[Content]) {
-    let what = format!("{:?} of {}, halfway {}, {end:?}, then {seed}", point.operation, point.name, point.halfway);
+    let what =
+        format!("{:?} of {}, halfway {}, {end:?}, then {seed}", point.operation, point.name, point.halfway);
     let rig = Rig::over(Machine::at(point));
     end.befall(&rig.machine);
     rig.machine.plan(seed % 29, Fault::Stop);
@@ -126,7 +130,8 @@ fn a_medium_that_fails_once_at_any_operation_costs_nothing() {
         rig.machine.restart_process();
         let next = rig.drive(2).unwrap_or_else(|error| panic!("operation {operation}, reopened: {error}"));
         rig.power_cycle(Survival::Nothing);
-        let kept = rig.resume().unwrap_or_else(|error| panic!("operation {operation}, after power loss: {error}"));
+        let kept =
+            rig.resume().unwrap_or_else(|error| panic!("operation {operation}, after power loss: {error}"));
         assert_eq!(kept.next_step().0, next, "operation {operation}");
         drop(kept);
         rig.finish();
@@ -144,7 +149,9 @@ fn a_full_medium_stops_the_run_and_costs_nothing() {
         if rig.machine.is_pending() {
             break;
         }
-        let Err(error) = outcome else { panic!("operation {operation}: nothing was written for want of space") };
+        let Err(error) = outcome else {
+            panic!("operation {operation}: nothing was written for want of space")
+        };
         assert!(!matches!(error, KernelError::Poisoned));
         // Still full: whether or not that is enough to open the run, nothing is lost by trying.
         rig.machine.restart_process();

@@ -82,7 +82,8 @@ fn a_crash_anywhere_around_storing_an_answer_never_asks_twice_for_a_stored_one()
                 asked_again += u32::from(again == 1 && before == 1);
                 served += u32::from(stored && outcome.is_err());
                 let (_temp, dir) = rig.spill();
-                let verified = verify(&dir, &header(), &systems(&endpoint), &VerifyOptions::default(), |_| {});
+                let verified =
+                    verify(&dir, &header(), &systems(&endpoint), &VerifyOptions::default(), |_| {});
                 assert!(verified.as_ref().is_ok_and(|report| report.holds() && report.complete));
                 if outcome.is_ok() {
                     break;

@@ -75,13 +75,17 @@ fn a_damaged_blob_is_named_and_so_is_a_missing_one() {
     assert_eq!(dir.join(problem.place().0), blob_path(&dir, digest));
     fs::remove_file(blob_path(&dir, digest)).unwrap();
     let problem = only(&dir);
-    assert!(matches!(problem, Problem::MissingBlob { digest: it, step } if it == digest && step.0 == 1), "{problem}");
+    assert!(
+        matches!(problem, Problem::MissingBlob { digest: it, step } if it == digest && step.0 == 1),
+        "{problem}"
+    );
 }
 
 #[test]
 fn a_damaged_missing_or_exchanged_answer_is_named() {
     let (_temp, dir) = toy::finished();
-    let answers: Vec<_> = toy::content(&dir).into_iter().filter(|(name, _)| name.starts_with("effects/")).collect();
+    let answers: Vec<_> =
+        toy::content(&dir).into_iter().filter(|(name, _)| name.starts_with("effects/")).collect();
     let [(first, honest), (_, other), ..] = answers.as_slice() else { panic!("two answers") };
     let path = dir.join(first);
     flip(&path, honest.len() - 1);
@@ -105,10 +109,7 @@ fn damage_to_the_log_is_named_and_what_lies_before_it_still_counts() {
     assert!(report.steps > 3 && report.steps < whole.steps);
     assert_eq!(report.blobs.whole, whole.blobs.whole);
     fs::remove_file(segment(&dir, 1)).unwrap();
-    assert!(matches!(
-        only(&dir),
-        Problem::Log(ReplayError::Run(RunError::Log(LogError::MissingSegment(1))))
-    ));
+    assert!(matches!(only(&dir), Problem::Log(ReplayError::Run(RunError::Log(LogError::MissingSegment(1))))));
 }
 
 #[test]
@@ -147,7 +148,9 @@ fn what_is_salvaged_goes_on_to_the_same_bytes_wherever_the_damage_is() {
             let before = toy::content(&dir);
             let out = temp.path().join("out");
             match salvage(&dir, &out, Moments::Carried) {
-                Err(SalvageError::Nothing(_)) => assert!(index == 0 && at < 600, "segment {index}, byte {at}"),
+                Err(SalvageError::Nothing(_)) => {
+                    assert!(index == 0 && at < 600, "segment {index}, byte {at}")
+                }
                 Err(error) => panic!("segment {index}, byte {at}: {error}"),
                 Ok(saved) => {
                     assert!(!saved.cut.is_empty());
@@ -169,7 +172,10 @@ fn a_run_without_a_segment_is_salvaged_up_to_the_gap() {
     let last = RunReader::open(&dir).unwrap().totals().unwrap().last;
     fs::remove_file(segment(&dir, 1)).unwrap();
     let saved = salvage(&dir, temp.path().join("out"), Moments::Reset).unwrap();
-    assert!(saved.last.seals, "all of the first iteration is there, but for moments that nothing goes on from");
+    assert!(
+        saved.last.seals,
+        "all of the first iteration is there, but for moments that nothing goes on from"
+    );
     assert_eq!(saved.last_seen, last.step);
     assert!(saved.cut.iter().any(|problem| problem.to_string().contains("00000001.seg is missing")));
     assert!(check(temp.path().join("out"), Moments::Reset).problems.is_empty());
@@ -185,7 +191,12 @@ fn a_lost_blob_costs_the_steps_from_the_one_that_names_it() {
     fs::remove_file(blob_path(&dir, digest)).unwrap();
     let saved = salvage(&dir, temp.path().join("out"), Moments::Carried).unwrap();
     assert!(saved.last.step < step);
-    assert!(saved.cut.iter().any(|problem| matches!(problem, Problem::MissingBlob { digest: it, .. } if *it == digest)));
+    assert!(
+        saved
+            .cut
+            .iter()
+            .any(|problem| matches!(problem, Problem::MissingBlob { digest: it, .. } if *it == digest))
+    );
     assert_goes_on(&temp.path().join("out"), &whole);
 }
 

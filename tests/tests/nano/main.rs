@@ -2,8 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 mod curriculum;
+mod damage;
+mod durability;
 mod events;
+mod format;
 mod held_out;
+mod lock;
 mod log_probs;
 mod metamorphic;
 mod refusals;

@@ -1,11 +1,14 @@
 //! The commands, one a file: each turns arguments into a request, asks the engine, and renders the answer.
 
+pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod eval;
+pub(crate) mod gc;
 pub(crate) mod pretrain;
 pub(crate) mod replay;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod salvage;
 pub(crate) mod show;
 pub(crate) mod verify;
 
@@ -24,6 +27,9 @@ pub(crate) fn dispatch(command: Command, engine: &dyn Engine, out: &mut dyn Writ
         Command::Resume(options) => resume::run(&options, engine, out),
         Command::Replay(options) => replay::run(&options, engine, out),
         Command::Verify(options) => verify::run(&options, engine, out),
+        Command::Check(options) => check::run(&options, engine, out),
+        Command::Salvage(options) => salvage::run(&options, engine, out),
+        Command::Gc(options) => gc::run(&options, engine, out),
         Command::Show(options) => show::run(&options, engine, out),
         Command::Eval(options) => eval::run(&options, engine, out),
         Command::Pretrain(options) => pretrain::run(&options, engine, out),

@@ -3,12 +3,14 @@
 mod local;
 #[cfg(test)]
 pub(crate) mod samples;
+mod upkeep;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
+use tadpole_kernel::upkeep::Collection;
 use tadpole_kernel::verify::FieldDifference;
 use tadpole_scenarios::schema::{HeldOutSet, PretrainScenario, Scenario};
 use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
@@ -17,6 +19,7 @@ use crate::failure::Failure;
 use crate::progress::Observer;
 
 pub(crate) use local::Local;
+pub(crate) use upkeep::{CheckReport, Complaint, GcReport, SalvageReport};
 
 /// Does what the commands ask for.
 pub(crate) trait Engine {
@@ -46,6 +49,12 @@ pub(crate) trait Engine {
         request: &RecalibrateRequest,
         observer: &dyn Observer,
     ) -> Result<Recalibration, Failure>;
+    /// Whether a run is whole.
+    fn check(&self, run: &Path) -> CheckReport;
+    /// Saves what is sound of a damaged run in `out`, which does not exist.
+    fn salvage(&self, run: &Path, out: &Path) -> Result<SalvageReport, Failure>;
+    /// Removes what nothing in a run needs, or finds it.
+    fn gc(&self, run: &Path, collection: Collection) -> Result<GcReport, Failure>;
     /// Makes a base policy.
     fn pretrain(&self, request: &PretrainRequest, observer: &dyn Observer)
     -> Result<PretrainReport, Failure>;

@@ -69,7 +69,8 @@ impl File {
 
     /// The power failed and nothing unsynced was kept.
     pub(super) fn lose(&mut self) {
-        *self = Self { durable: Arc::clone(&self.durable), cached: Arc::clone(&self.durable), ..Self::default() };
+        *self =
+            Self { durable: Arc::clone(&self.durable), cached: Arc::clone(&self.durable), ..Self::default() };
     }
 
     /// The power failed and everything was kept that a sync would have made durable.

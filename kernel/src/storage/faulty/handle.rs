@@ -42,7 +42,8 @@ impl Storage for Machine {
         for end in ends.clone() {
             state.make_dir(&name[..end])?;
         }
-        let above: Vec<&str> = ends.map(|end| name[..end].rsplit_once('/').map_or("", |(above, _)| above)).collect();
+        let above: Vec<&str> =
+            ends.map(|end| name[..end].rsplit_once('/').map_or("", |(above, _)| above)).collect();
         above.into_iter().rev().try_for_each(|directory| sync_dir(&mut state, directory))
     }
 
@@ -115,7 +116,11 @@ impl Machine {
 fn sync(state: &mut State, name: &str, node: Node) -> io::Result<()> {
     let fate = state.begin(Operation::Sync, name, &[])?;
     let file = state.tree.file_mut(node)?;
-    if fate == Fate::Dropped { file.fail_to_sync() } else { file.sync() }
+    if fate == Fate::Dropped {
+        file.fail_to_sync()
+    } else {
+        file.sync()
+    }
     fate.end()
 }
 

@@ -111,7 +111,9 @@ impl Tree {
     /// The power fails and comes back.
     pub(super) fn power_cycle(&mut self, survival: Survival) {
         let mut chance = match survival {
-            Survival::Something(seed) => Some(Stream::new(seed, &StreamKey::new("what a power failure keeps"))),
+            Survival::Something(seed) => {
+                Some(Stream::new(seed, &StreamKey::new("what a power failure keeps")))
+            }
             Survival::Nothing | Survival::Everything => None,
         };
         for file in self.files.values_mut() {
@@ -133,12 +135,14 @@ impl Tree {
     /// Every file below directory `name`, by its path from there.
     pub(super) fn content(&self, name: &str) -> BTreeMap<String, Arc<Vec<u8>>> {
         let mut found = BTreeMap::new();
-        let mut open: Vec<(String, Node)> = self.find(name).map(|node| (String::new(), node)).into_iter().collect();
+        let mut open: Vec<(String, Node)> =
+            self.find(name).map(|node| (String::new(), node)).into_iter().collect();
         while let Some((path, node)) = open.pop() {
             if let Some(file) = self.files.get(&node) {
                 found.insert(path, Arc::clone(file.bytes()));
             } else if let Some(directory) = self.directories.get(&node) {
-                let join = |last: &str| if path.is_empty() { last.to_owned() } else { format!("{path}/{last}") };
+                let join =
+                    |last: &str| if path.is_empty() { last.to_owned() } else { format!("{path}/{last}") };
                 open.extend(directory.names().iter().map(|(last, node)| (join(last), *node)));
             }
         }

@@ -10,18 +10,20 @@ mod pretrain;
 mod replay;
 mod show;
 mod teller;
+mod upkeep;
 mod verify;
 mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use tadpole_kernel::upkeep::Collection;
 use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 use tadpole_systems::sandbox::worker;
 
 use super::{
-    Engine, EvalRequest, Finding, PretrainReport, PretrainRequest, RecalibrateRequest, ReplayReport,
-    RunRequest, Shown, Subject, VerifyReport, VerifyRequest,
+    CheckReport, Engine, EvalRequest, Finding, GcReport, PretrainReport, PretrainRequest, RecalibrateRequest,
+    ReplayReport, RunRequest, SalvageReport, Shown, Subject, VerifyReport, VerifyRequest,
 };
 use crate::failure::Failure;
 use crate::progress::Observer;
@@ -73,6 +75,18 @@ impl Engine for Local {
         observer: &dyn Observer,
     ) -> Result<Recalibration, Failure> {
         eval::recalibrate(request, observer)
+    }
+
+    fn check(&self, run: &Path) -> CheckReport {
+        upkeep::check(run)
+    }
+
+    fn salvage(&self, run: &Path, out: &Path) -> Result<SalvageReport, Failure> {
+        upkeep::salvage(run, out)
+    }
+
+    fn gc(&self, run: &Path, collection: Collection) -> Result<GcReport, Failure> {
+        upkeep::gc(run, collection)
     }
 
     fn pretrain(
