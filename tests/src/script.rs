@@ -31,7 +31,7 @@ impl Script {
         let blobs = names.map(|digest| (digest, kernel.blobs().read(digest).unwrap().to_vec())).collect();
         let decision = Decision { events: events.clone(), blobs, draws: commit.draws };
         self.decisions.insert(commit.step.0, decision);
-        self.systems.insert(commit.step.0, system);
+        self.systems.insert(commit.step.0, *system);
         Some(committed)
     }
 
@@ -41,7 +41,7 @@ impl Script {
         let stage = Stage { script: Arc::clone(self), step: Arc::default() };
         let scenario = scenario.clone();
         let mut systems = Systems::new(move |view| phase::next(view, &scenario));
-        for name in self.systems.values() {
+        for &name in self.systems.values() {
             systems.add(name, recite);
         }
         systems.provide(stage.clone());

@@ -14,7 +14,7 @@ pub use reader::BlobReader;
 pub use retention::Moments;
 
 use crate::id::Digest;
-use crate::storage::{Storage, leftovers, sweep_shelves, write_aside};
+use crate::storage::{Storage, leftovers, list_shelved, sweep_shelves, write_aside};
 
 pub(crate) const DIR: &str = "blobs";
 
@@ -130,12 +130,7 @@ impl BlobStore {
 
     /// All blobs, ascending.
     pub fn list(&self) -> Result<BTreeSet<Digest>, BlobError> {
-        let mut found = BTreeSet::new();
-        for shelf in self.storage.list(DIR)? {
-            let files = self.storage.list(&format!("{DIR}/{shelf}"))?;
-            found.extend(files.iter().filter_map(|file| Digest::from_hex(&format!("{shelf}{file}"))));
-        }
-        Ok(found)
+        Ok(list_shelved(self.storage.as_ref(), DIR)?)
     }
 }
 

@@ -12,7 +12,7 @@ use bevy_ecs::prelude::Resource;
 
 use crate::event::{EffectRecordedV1, Event};
 use crate::id::Digest;
-use crate::storage::{Storage, sweep_shelves, write_aside};
+use crate::storage::{Storage, list_shelved, sweep_shelves, write_aside};
 
 const DIR: &str = "effects";
 const KEY_DOMAIN: &str = "tadpole 2026 effect request v1";
@@ -143,12 +143,7 @@ impl EffectStore {
 
     /// Digests of all requests with a recorded answer, ascending.
     pub(crate) fn list(&self) -> Result<BTreeSet<Digest>, EffectError> {
-        let mut found = BTreeSet::new();
-        for shelf in self.storage.list(DIR)? {
-            let files = self.storage.list(&format!("{DIR}/{shelf}"))?;
-            found.extend(files.iter().filter_map(|file| Digest::from_hex(&format!("{shelf}{file}"))));
-        }
-        Ok(found)
+        Ok(list_shelved(self.storage.as_ref(), DIR)?)
     }
 
     /// Removes what a crash left half-written, and makes durable what it left whole: an answer that can be read is served.

@@ -58,8 +58,10 @@ pub fn create_on(
 #[derive(Debug)]
 pub(crate) struct Staged {
     medium: Arc<dyn Storage>,
-    name: String,
-    aside: String,
+    /// What it will be called.
+    pub(crate) name: String,
+    /// What it is called until then.
+    pub(crate) aside: String,
     /// What lies in it.
     pub(crate) inner: Arc<dyn Storage>,
 }

@@ -6,11 +6,14 @@
 pub mod faulty;
 mod within;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rkyv::util::AlignedVec;
+
+use crate::id::Digest;
 
 pub use within::Within;
 
@@ -84,10 +87,31 @@ pub(crate) fn write_aside(storage: &dyn Storage, name: &str, bytes: &[u8]) -> io
 /// Ends the names of files that are not whole yet.
 const ASIDE: &str = ".tmp";
 
+/// The directories within `dir` that hold files named by digest: those of its first two digits. What else is there is none
+/// of ours.
+pub(crate) fn shelves(storage: &dyn Storage, dir: &str) -> io::Result<Vec<String>> {
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let mut names = storage.list(dir)?;
+    names.retain(|name| name.len() == 2 && name.bytes().all(is_digit));
+    Ok(names)
+}
+
+/// What lies in `dir` by digest, ascending; only files that lie where the digest says.
+pub(crate) fn list_shelved(storage: &dyn Storage, dir: &str) -> io::Result<BTreeSet<Digest>> {
+    let mut found = BTreeSet::new();
+    for shelf in shelves(storage, dir)? {
+        for file in storage.list(&format!("{dir}/{shelf}"))? {
+            let hex = format!("{shelf}{file}");
+            found.extend(Digest::from_hex(&hex).filter(|digest| digest.to_hex() == hex));
+        }
+    }
+    Ok(found)
+}
+
 /// Files that are not whole in the directories within `dir`, by name.
 pub(crate) fn leftovers(storage: &dyn Storage, dir: &str) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
-    for shelf in storage.list(dir)? {
+    for shelf in shelves(storage, dir)? {
         let files = storage.list(&format!("{dir}/{shelf}"))?.into_iter();
         found.extend(files.filter(|file| file.ends_with(ASIDE)).map(|file| format!("{dir}/{shelf}/{file}")));
     }
@@ -100,7 +124,7 @@ pub(crate) fn sweep_shelves(storage: &dyn Storage, dir: &str) -> io::Result<()> 
     for file in leftovers(storage, dir)? {
         storage.remove(&file)?;
     }
-    for shelf in storage.list(dir)? {
+    for shelf in shelves(storage, dir)? {
         storage.sync_dir(&format!("{dir}/{shelf}"))?;
     }
     if storage.exists(dir)? {

@@ -1,6 +1,7 @@
 //! Saving what is sound of a damaged run, as a new one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub enum SalvageError {
     #[error("no step of the run is sound: {0}")]
     Nothing(#[source] Box<Problem>),
     /// What was copied does not hold: the medium fails while it is read.
-    #[error("what was copied does not hold, so it was left aside: {0}")]
+    #[error("what was copied does not hold: {0}")]
     Unsound(#[source] Box<Problem>),
     /// A blob cannot be copied.
     #[error(transparent)]
@@ -62,12 +63,20 @@ pub fn salvage(
     let (dir, out) = (dir.as_ref(), out.as_ref());
     let name = out.file_name().ok_or_else(|| RunError::NotARun(out.to_path_buf()))?;
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if std::fs::symlink_metadata(out).is_ok() {
+    if fs::symlink_metadata(out).is_ok() {
         return Err(RunError::Exists(out.to_path_buf()).into());
     }
     make_path(parent).map_err(RunError::io(parent))?;
     let (from, to) = (Arc::new(Disk::new(dir)) as Arc<dyn Storage>, Arc::new(Disk::new(parent)));
-    salvage_on(&from, &(to as Arc<dyn Storage>), &name.to_string_lossy(), moments)
+    let staged =
+        Staged::make(&(to as Arc<dyn Storage>), &name.to_string_lossy()).map_err(RunError::io(out))?;
+    let saved = save(&from, &staged, moments);
+    if saved.is_err()
+        && let Err(error) = fs::remove_dir_all(parent.join(&staged.aside))
+    {
+        tracing::debug!(%error, "what was put together for the run was not removed");
+    }
+    saved
 }
 
 /// `salvage` between other media than the disk: into the directory `name` of `to`.
@@ -77,14 +86,16 @@ pub fn salvage_on(
     name: &str,
     moments: Moments,
 ) -> Result<Salvaged, SalvageError> {
+    save(from, &Staged::make(to, name).map_err(RunError::io(name))?, moments)
+}
+
+fn save(from: &Arc<dyn Storage>, staged: &Staged, moments: Moments) -> Result<Salvaged, SalvageError> {
     let Survey { sound, cut } = survey(from, moments)?;
-    let sound = match sound {
-        Some(sound) => sound,
-        None => return Err(SalvageError::Nothing(Box::new(cut.into_iter().next().unwrap_or_else(empty)))),
+    let Some(sound) = sound else {
+        return Err(SalvageError::Nothing(Box::new(cut.into_iter().next().unwrap_or_else(empty))));
     };
     let last_seen = last_seen(from, &sound)?;
-    let staged = Staged::make(to, name).map_err(RunError::io(name))?;
-    let io = |error| SalvageError::from(RunError::io(name)(error));
+    let io = |error| SalvageError::from(RunError::io(&staged.name)(error));
     let scenario = from.read(SCENARIO).map_err(RunError::io(SCENARIO))?;
     write_aside(staged.inner.as_ref(), SCENARIO, &scenario).map_err(io)?;
     copy_log(from, &staged.inner, &sound)?;

@@ -9,6 +9,7 @@
 mod crash;
 mod damage;
 mod effects;
+mod faulty;
 mod golden;
 mod lifecycle;
 mod metamorphic;

@@ -90,19 +90,19 @@ fn change() -> impl Strategy<Value = Change> {
         ]
     };
     prop_oneof![
-        (index(), index(), bytes()).prop_map(|(segment, at, bytes)| Change::Bytes { segment, at, bytes }),
-        (index(), index()).prop_map(|(segment, at)| Change::Cut { segment, at }),
-        (index(), index(), any::<u16>(), index())
+        1 => (index(), index(), bytes()).prop_map(|(segment, at, bytes)| Change::Bytes { segment, at, bytes }),
+        1 => (index(), index()).prop_map(|(segment, at)| Change::Cut { segment, at }),
+        1 => (index(), index(), any::<u16>(), index())
             .prop_map(|(segment, from, length, at)| Change::Repeat { segment, from, length, at }),
-        (index(), index(), any::<u8>()).prop_map(|(segment, at, byte)| Change::Header { segment, at, byte }),
-        (index(), index(), 0..5_u8, value())
+        1 => (index(), index(), any::<u8>()).prop_map(|(segment, at, byte)| Change::Header { segment, at, byte }),
+        1 => (index(), index(), 0..5_u8, value())
             .prop_map(|(segment, frame, field, value)| Change::Frame { segment, frame, field, value }),
         4 => (index(), index(), index(), bytes())
             .prop_map(|(segment, frame, at, bytes)| Change::Body { segment, frame, at, bytes }),
-        (index(), index(), any::<u16>())
+        1 => (index(), index(), any::<u16>())
             .prop_map(|(segment, frame, length)| Change::Resize { segment, frame, length }),
-        (index(), index()).prop_map(|(segment, frame)| Change::Drop { segment, frame }),
-        (index(), index(), index()).prop_map(|(segment, frame, other)| Change::Swap { segment, frame, other }),
+        1 => (index(), index()).prop_map(|(segment, frame)| Change::Drop { segment, frame }),
+        1 => (index(), index(), index()).prop_map(|(segment, frame, other)| Change::Swap { segment, frame, other }),
     ]
 }
 

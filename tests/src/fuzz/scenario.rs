@@ -50,10 +50,10 @@ enum Change {
 fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         4 => (any::<Index>(), select(VALUES.as_slice())).prop_map(|(line, value)| Change::Value { line, value }),
-        any::<Index>().prop_map(|line| Change::Drop { line }),
-        (any::<Index>(), any::<Index>()).prop_map(|(line, to)| Change::Repeat { line, to }),
-        (any::<Index>(), "[\\PC\n\"'=\\[\\]{}.#]{1,6}").prop_map(|(at, text)| Change::Insert { at, text }),
-        any::<Index>().prop_map(|at| Change::Cut { at }),
+        1 => any::<Index>().prop_map(|line| Change::Drop { line }),
+        1 => (any::<Index>(), any::<Index>()).prop_map(|(line, to)| Change::Repeat { line, to }),
+        1 => (any::<Index>(), "[\\PC\n\"'=\\[\\]{}.#]{1,6}").prop_map(|(at, text)| Change::Insert { at, text }),
+        1 => any::<Index>().prop_map(|at| Change::Cut { at }),
     ]
 }
 
