@@ -5,12 +5,16 @@
 
 pub mod binary;
 pub mod bits;
+pub mod crash;
 pub mod drive;
+pub mod format;
+pub mod fuzz;
 pub mod machine;
 pub mod nano;
 pub mod outside;
 pub mod programs;
 pub mod scratch;
+pub mod script;
 pub mod smoke;
 
 use std::path::Path;

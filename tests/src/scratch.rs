@@ -3,14 +3,16 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The directory of the profile that the running test was built with: `<target>/<profile>`.
+/// The directory of the profile that the running test or program was built with: `<target>/<profile>`.
 ///
 /// # Panics
-/// Where the running test does not lie in a target directory.
+/// Where it does not lie in a target directory.
 pub fn profile_directory() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let directory = test.parent().and_then(Path::parent);
-    directory.expect("a test lies in <target>/<profile>/deps").to_path_buf()
+    let program = std::env::current_exe().unwrap();
+    let directory = program.parent().expect("a program lies in a directory");
+    // Tests lie one deeper.
+    let profile = if directory.ends_with("deps") { directory.parent() } else { Some(directory) };
+    profile.expect("a test lies in <target>/<profile>/deps").to_path_buf()
 }
 
 /// The root of the workspace.

@@ -3,7 +3,9 @@
 use clap::{Args, Parser, Subcommand};
 use tadpole_scenarios::schema::Override;
 
-use crate::command::{diff, doctor, eval, fork, pretrain, replay, resume, run, shadow, show, step, verify};
+use crate::command::{
+    check, diff, doctor, eval, fork, gc, pretrain, replay, resume, run, salvage, shadow, show, step, verify,
+};
 
 /// Self-play that can be replayed, verified and compared bit for bit.
 ///
@@ -36,6 +38,12 @@ pub(crate) enum Command {
     Diff(diff::Options),
     /// Go on from a step of a run as another run, under a changed scenario; the parent is only read.
     Fork(fork::Options),
+    /// Check that nothing in a run's directory is damaged or missing; executes nothing.
+    Check(check::Options),
+    /// Save what is sound of a damaged run, as a new run.
+    Salvage(salvage::Options),
+    /// Remove the blobs that a run does not need.
+    Gc(gc::Options),
     /// Show a run, or one thing in it.
     Show(show::Options),
     /// Decide a run's recorded calibrations again under other admission rules, with no rollout.
@@ -126,6 +134,9 @@ mod tests {
             "diff runs/frognano-1 runs/frognano-2 --json",
             "fork runs/frognano-1 --at 57 --set curriculum.admission=p>0 --out runs/other --run --threads 2",
             "replay runs/frognano-1 --keyframes",
+            "check runs/frognano-1 --json",
+            "salvage runs/frognano-1 --out runs/saved --json",
+            "gc runs/frognano-1 --dry-run --json",
             "show runs/frognano-1",
             "show runs/frognano-1 --json",
             "show runs/frognano-1 step 3",
@@ -169,6 +180,7 @@ mod tests {
             ("shadow r", "--admission"),
             ("shadow r --admission half", "half"),
             ("eval r --set a --tasks 3", "--tasks"),
+            ("salvage r", "--out"),
             ("eval r --refined", "--admitted"),
             ("eval r --temperature nan", "nan"),
             ("run a --device tpu", "tpu"),

@@ -84,6 +84,14 @@ pub(crate) fn existing_run(directory: &Path) -> Result<(), Failure> {
         .help("give a directory that `tadpole run` made; it holds scenario.toml and log/"))
 }
 
+/// Checks that there is a directory: a run may be damaged past looking like one.
+pub(crate) fn existing_directory(directory: &Path) -> Result<(), Failure> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::usage("there is no such run").at(directory.display()).help("give the directory of a run"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@
 mod crash;
 mod damage;
 mod effects;
+mod faulty;
 mod forks;
 mod golden;
 mod keyframes;

@@ -2,11 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
 mod curriculum;
+mod damage;
+mod durability;
 mod events;
 mod filling;
 mod forks;
+mod format;
 mod held_out;
 mod lag;
+mod lock;
 mod log_probs;
 mod metamorphic;
 mod outside;

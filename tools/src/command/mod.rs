@@ -1,13 +1,16 @@
 //! The commands, one a file: each turns arguments into a request, asks the engine, and renders the answer.
 
+pub(crate) mod check;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod fork;
+pub(crate) mod gc;
 pub(crate) mod pretrain;
 pub(crate) mod replay;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod salvage;
 pub(crate) mod shadow;
 pub(crate) mod show;
 pub(crate) mod step;
@@ -31,6 +34,9 @@ pub(crate) fn dispatch(command: Command, engine: &dyn Engine, out: &mut dyn Writ
         Command::Diff(options) => diff::run(&options, engine, out),
         Command::Fork(options) => fork::run(&options, engine, out),
         Command::Shadow(options) => shadow::run(&options, engine, out),
+        Command::Check(options) => check::run(&options, engine, out),
+        Command::Salvage(options) => salvage::run(&options, engine, out),
+        Command::Gc(options) => gc::run(&options, engine, out),
         Command::Show(options) => show::run(&options, engine, out),
         Command::Step(options) => step::run(&options, engine),
         Command::Eval(options) => eval::run(&options, engine, out),

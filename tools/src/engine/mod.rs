@@ -4,6 +4,7 @@ mod local;
 mod recording;
 #[cfg(test)]
 pub(crate) mod samples;
+mod upkeep;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 use tadpole_kernel::diff::Comparison;
+use tadpole_kernel::upkeep::Collection;
 use tadpole_kernel::verify::FieldDifference;
 use tadpole_scenarios::schema::{Admission, HeldOutSet, Override, PretrainScenario, Scenario};
 use tadpole_systems::analysis::shadow::ShadowIteration;
@@ -24,6 +26,7 @@ pub(crate) use local::Local;
 pub(crate) use recording::{
     Episode, EventOutline, Kind, Outline, Piece, Recording, Sheet, SheetRow, TokenRow, TokenTable,
 };
+pub(crate) use upkeep::{CheckReport, Complaint, GcReport, SalvageReport};
 
 /// Does what the commands ask for.
 pub(crate) trait Engine {
@@ -58,6 +61,12 @@ pub(crate) trait Engine {
         request: &RecalibrateRequest,
         observer: &dyn Observer,
     ) -> Result<Recalibration, Failure>;
+    /// Whether a run is whole.
+    fn check(&self, run: &Path) -> CheckReport;
+    /// Saves what is sound of a damaged run in `out`, which does not exist.
+    fn salvage(&self, run: &Path, out: &Path) -> Result<SalvageReport, Failure>;
+    /// Removes what nothing in a run needs, or finds it.
+    fn gc(&self, run: &Path, collection: Collection) -> Result<GcReport, Failure>;
     /// Makes a base policy.
     fn pretrain(&self, request: &PretrainRequest, observer: &dyn Observer)
     -> Result<PretrainReport, Failure>;

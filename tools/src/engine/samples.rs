@@ -12,6 +12,7 @@ use tadpole_kernel::diff::{
 use tadpole_kernel::draws::DrawCount;
 use tadpole_kernel::event::Direction;
 use tadpole_kernel::id::{Digest, Iteration, Sequence, StableId, Step};
+use tadpole_kernel::upkeep::{Collection, Stored};
 use tadpole_scenarios::schema::Admission;
 use tadpole_systems::analysis::shadow::{Ending, ShadowIteration};
 use tadpole_systems::analysis::{
@@ -20,9 +21,9 @@ use tadpole_systems::analysis::{
 use tadpole_systems::evaluation::statistics::Mean;
 
 use super::{
-    Changed, DiffReport, Difference, Engine, EvalRequest, Finding, ForkReport, ForkRequest, PretrainReport,
-    PretrainRequest, RecalibrateRequest, Recording, ReplayReport, RunRequest, ShadowReport, ShadowRule,
-    Shown, State, Subject, VerifyReport, VerifyRequest,
+    Changed, CheckReport, Complaint, DiffReport, Difference, Engine, EvalRequest, Finding, ForkReport,
+    ForkRequest, GcReport, PretrainReport, PretrainRequest, RecalibrateRequest, Recording, ReplayReport,
+    RunRequest, SalvageReport, ShadowReport, ShadowRule, Shown, State, Subject, VerifyReport, VerifyRequest,
 };
 use crate::arguments::Speed;
 use crate::failure::Failure;
@@ -210,6 +211,7 @@ pub(crate) struct Sample {
     pub(crate) asked: RefCell<Vec<String>>,
     pub(crate) differences: Vec<Difference>,
     pub(crate) refused: Option<String>,
+    pub(crate) complaints: Vec<Complaint>,
 }
 
 impl Sample {
@@ -313,6 +315,46 @@ impl Engine for Sample {
     fn recalibrate(&self, request: &RecalibrateRequest, _: &dyn Observer) -> Result<Recalibration, Failure> {
         self.ask((request.iteration, request.samples, request.refined));
         Ok(recalibration())
+    }
+
+    fn check(&self, _: &Path) -> CheckReport {
+        CheckReport {
+            whole: self.complaints.is_empty(),
+            steps: 412,
+            events: 9_120,
+            chain: Some("2e".repeat(32)),
+            finished: false,
+            live: false,
+            blobs: Stored { whole: 7, dropped: 12, unnamed: 1 },
+            answers: Stored { whole: 2, ..Stored::default() },
+            problems: self.complaints.clone(),
+        }
+    }
+
+    fn salvage(&self, _: &Path, out: &Path) -> Result<SalvageReport, Failure> {
+        Ok(SalvageReport {
+            directory: out.to_path_buf(),
+            steps: 200,
+            chain: "2e".repeat(32),
+            lost_steps: 212,
+            lost: vec![
+                "log/00000001.seg is corrupt at byte 1280 (step 200): the body does not match its CRC".into(),
+            ],
+            blobs: 5,
+            answers: 0,
+        })
+    }
+
+    fn gc(&self, _: &Path, collection: Collection) -> Result<GcReport, Failure> {
+        self.ask(collection);
+        Ok(GcReport {
+            removed: collection == Collection::Done,
+            unnamed: Vec::new(),
+            superseded: vec!["2e".repeat(32)],
+            leftovers: vec!["blobs/ab/cd.tmp".into()],
+            bytes: 4_096,
+            kept: 7,
+        })
     }
 
     fn pretrain(&self, request: &PretrainRequest, _: &dyn Observer) -> Result<PretrainReport, Failure> {

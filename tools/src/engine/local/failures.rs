@@ -63,7 +63,10 @@ pub(super) fn run(run: &Path, error: &RunError) -> Failure {
         RunError::Locked { .. } => Failure::failed(what).help("reading needs no lock: `tadpole show` works meanwhile"),
         RunError::Log(_) | RunError::Event { .. } => Failure::failed(what)
             .at(run.display())
-            .help("the log was changed after it was written, or its medium is failing; restore it from a copy"),
+            .help(format!(
+                "the log was changed after it was written, or its medium is failing: `tadpole check {0}` says how much is sound, `tadpole salvage {0} --out NEW` saves it",
+                run.display()
+            )),
         RunError::Io { .. } => Failure::failed(what).help("check the path, its permissions and the free space"),
     }
 }

@@ -15,6 +15,7 @@ mod seek;
 mod shadow;
 mod show;
 mod teller;
+mod upkeep;
 mod verify;
 mod watch;
 mod world;
@@ -22,14 +23,15 @@ mod world;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tadpole_kernel::upkeep::Collection;
 use tadpole_scenarios::schema::Admission;
 use tadpole_systems::analysis::{EvaluationSummary, Recalibration, RunSummary};
 use tadpole_systems::sandbox::worker;
 
 use super::{
-    DiffReport, Engine, EvalRequest, Finding, ForkReport, ForkRequest, PretrainReport, PretrainRequest,
-    RecalibrateRequest, Recording, ReplayReport, RunRequest, ShadowReport, Shown, Subject, VerifyReport,
-    VerifyRequest,
+    CheckReport, DiffReport, Engine, EvalRequest, Finding, ForkReport, ForkRequest, GcReport, PretrainReport,
+    PretrainRequest, RecalibrateRequest, Recording, ReplayReport, RunRequest, SalvageReport, ShadowReport,
+    Shown, Subject, VerifyReport, VerifyRequest,
 };
 use crate::arguments::Speed;
 use crate::failure::Failure;
@@ -97,6 +99,18 @@ impl Engine for Local {
         observer: &dyn Observer,
     ) -> Result<Recalibration, Failure> {
         eval::recalibrate(request, observer)
+    }
+
+    fn check(&self, run: &Path) -> CheckReport {
+        upkeep::check(run)
+    }
+
+    fn salvage(&self, run: &Path, out: &Path) -> Result<SalvageReport, Failure> {
+        upkeep::salvage(run, out)
+    }
+
+    fn gc(&self, run: &Path, collection: Collection) -> Result<GcReport, Failure> {
+        upkeep::gc(run, collection)
     }
 
     fn pretrain(
