@@ -124,7 +124,7 @@ pub(super) fn salvage(directory: &Path, out: &Path) -> Result<SalvageReport, Fai
 
 /// Removes, or finds, what nothing needs.
 pub(super) fn gc(directory: &Path, collection: Collection) -> Result<GcReport, Failure> {
-    let run = Existing::open(directory, None)?;
+    let run = Existing::open(directory, &crate::arguments::Speed::default())?;
     let keep = match run.scenario.log.keep {
         schema::Keep::Iterations => Keep::Iterations,
         schema::Keep::All => Keep::All,
