@@ -63,7 +63,7 @@ fn judge(blobs: &[Vec<u8>], changes: &[(Index, Change)], strays: &[Stray]) -> Re
                 stored[which].truncate(length);
             }
             Change::Extend { bytes } => stored[which].extend(bytes),
-            Change::Exchange { other } => stored[which] = blobs[other.index(blobs.len())].clone(),
+            Change::Exchange { other } => stored[which].clone_from(&blobs[other.index(blobs.len())]),
         }
     }
     let machine = Machine::new();
