@@ -53,22 +53,22 @@ class Compiler:
     def __init__(self, cuda):
         # The compiler opens its built-ins by name.
         ctypes.CDLL(str(cuda / "lib" / "libnvrtc-builtins.so.13.0"), mode=ctypes.RTLD_GLOBAL)
-        self.library = ctypes.CDLL(str(cuda / "lib" / "libnvrtc.so.13"))
+        self.nvrtc = ctypes.CDLL(str(cuda / "lib" / "libnvrtc.so.13"))
 
     def text(self, program, what):
         size = ctypes.c_size_t()
-        getattr(self.library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        getattr(self.nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
         text = ctypes.create_string_buffer(size.value)
-        getattr(self.library, f"nvrtcGet{what}")(program, text)
+        getattr(self.nvrtc, f"nvrtcGet{what}")(program, text)
         return text.value.decode()
 
     def compile(self, source):
         program = ctypes.c_void_p()
         name = source.name.encode()
-        self.library.nvrtcCreateProgram(ctypes.byref(program), source.read_bytes(), name, 0, None, None)
+        self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.read_bytes(), name, 0, None, None)
         flags = [f"--gpu-architecture={TARGET}", f"--include-path={HERE}", *FLAGS]
         encoded = (ctypes.c_char_p * len(flags))(*[flag.encode() for flag in flags])
-        failed = self.library.nvrtcCompileProgram(program, len(flags), encoded)
+        failed = self.nvrtc.nvrtcCompileProgram(program, len(flags), encoded)
         log = self.text(program, "ProgramLog").strip()
         if failed or log:
             raise SystemExit(f"{source.name} does not compile cleanly:\n{log}")

@@ -1,11 +1,11 @@
-//! Seconds of fuzzing, and a minute where everything is checked; `--bin fuzz` goes on for longer.
+//! A minute of fuzzing; `--bin fuzz` goes on for longer.
 
 use std::time::Duration;
 
 use tadpole_tests::fuzz::Target;
 
 /// What each of the three targets gets.
-const SHARE: Duration = Duration::from_secs(3);
+const SHARE: Duration = Duration::from_secs(20);
 
 #[test]
 fn no_changed_log_is_believed_or_ends_the_program() {
@@ -20,12 +20,4 @@ fn no_changed_blob_is_believed_or_ends_the_program() {
 #[test]
 fn no_changed_scenario_ends_the_program() {
     assert!(Target::Scenario.fuzz(SHARE, 1) > 0);
-}
-
-#[test]
-#[ignore = "takes a minute"]
-fn a_minute_of_other_inputs_finds_nothing_either() {
-    for target in Target::ALL {
-        assert!(target.fuzz(Duration::from_secs(20), 2) > 0);
-    }
 }

@@ -38,7 +38,6 @@ fn the_policy_gets_better_on_a_held_out_set_and_no_watchdog_fires() {
 }
 
 #[test]
-#[ignore = "a second run of smoke, another minute; .ci/run has it, and so has `cargo test --release -p tadpole-tests -- --ignored`"]
 fn one_thread_elsewhere_gives_the_bits_of_two_here() {
     let parent = tempfile::tempdir().unwrap();
     let elsewhere = parent.path().join("a directory with spaces");
