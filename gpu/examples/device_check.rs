@@ -21,36 +21,34 @@ use tadpole_gpu::weights::{Initial, Weights};
 const PEAK_OPERATIONS: f64 = 66.9e12;
 const PEAK_BYTES: f64 = 4.3e12;
 
-/// The policy that ships, and one of the size of a small language model.
-const SHAPES: [(&str, ModelShape, usize); 2] = [
-    ("shipped shape", shape(1024, 96, 4, 3, 1, 32, 192), 128),
-    ("width 896, 12 layers", shape(32_768, 896, 12, 14, 2, 64, 3584), 16),
-];
+/// The policy that ships, and one of the size of a small language model, each with how many sequences its update takes.
+const SHAPES: [(&str, ModelShape, usize); 2] =
+    [("shipped shape", SHIPPED, 128), ("width 896, 12 layers", LARGER, 16)];
 
-const fn shape(
-    vocab: u32,
-    width: u32,
-    layers: u32,
-    heads: u32,
-    kv_heads: u32,
-    head_dim: u32,
-    hidden: u32,
-) -> ModelShape {
-    let (context, ngram, rope_base, norm_eps) = (1024, 2, 10_000.0, 1e-6);
-    ModelShape {
-        vocab,
-        width,
-        layers,
-        heads,
-        kv_heads,
-        head_dim,
-        hidden,
-        context,
-        ngram,
-        rope_base,
-        norm_eps,
-    }
-}
+const SHIPPED: ModelShape = ModelShape {
+    vocab: 640,
+    width: 96,
+    layers: 4,
+    heads: 3,
+    kv_heads: 1,
+    head_dim: 32,
+    hidden: 192,
+    context: 1024,
+    ngram: 2,
+    rope_base: 10_000.0,
+    norm_eps: 1e-6,
+};
+
+const LARGER: ModelShape = ModelShape {
+    vocab: 32_768,
+    width: 896,
+    layers: 12,
+    heads: 14,
+    kv_heads: 2,
+    head_dim: 64,
+    hidden: 3584,
+    ..SHIPPED
+};
 
 fn main() -> Result<(), ArithmeticError> {
     let device = CudaBackend::new()?;
