@@ -8,6 +8,7 @@ mod forks;
 mod held_out;
 mod lag;
 mod log_probs;
+mod memory;
 mod metamorphic;
 mod outside;
 mod refusals;
