@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rkyv::util::AlignedVec;
 
 use crate::event::{DecodeError, EncodeError, Event};
-use crate::id::{Digest, Step};
+use crate::id::{Digest, Sequence, Step};
 use crate::log::{Closing, Commit, GroupBuffer, SegmentHeader, genesis, segment_header, segment_name};
 use crate::run::{RunError, RunReader};
 use crate::storage::Storage;
@@ -53,11 +53,31 @@ pub fn forge(
     worlds: Worlds,
     edit: impl FnOnce(&mut Event),
 ) -> Result<(), ForgeError> {
-    rewrite(dir.as_ref(), step, index, worlds, |schema, body| {
+    rewrite(dir.as_ref(), step, worlds, |bodies| {
+        let (schema, body) = bodies.get_mut(index).ok_or(ForgeError::NoEvent { step, index })?;
         let mut event = Event::decode(*schema, body)?;
         edit(&mut event);
         *schema = event.schema();
         *body = event.encode()?;
+        Ok(())
+    })
+}
+
+/// Drops, adds or reorders the events of a step. Sequence numbers behind it are made to fit as well.
+pub fn forge_step(
+    dir: impl AsRef<Path>,
+    step: Step,
+    worlds: Worlds,
+    edit: impl FnOnce(&mut Vec<Event>),
+) -> Result<(), ForgeError> {
+    rewrite(dir.as_ref(), step, worlds, |bodies| {
+        let decoded = bodies.iter().map(|(schema, body)| Event::decode(*schema, body));
+        let mut events = decoded.collect::<Result<Vec<Event>, _>>()?;
+        edit(&mut events);
+        bodies.clear();
+        for event in events {
+            bodies.push((event.schema(), event.encode()?));
+        }
         Ok(())
     })
 }
@@ -70,36 +90,37 @@ pub fn forge_bytes(
     worlds: Worlds,
     edit: impl FnOnce(&mut [u8]),
 ) -> Result<(), ForgeError> {
-    rewrite(dir.as_ref(), step, index, worlds, |_, body| {
+    rewrite(dir.as_ref(), step, worlds, |bodies| {
+        let (_, body) = bodies.get_mut(index).ok_or(ForgeError::NoEvent { step, index })?;
         edit(body);
         Ok(())
     })
 }
 
+/// Bodies of a step's events, each with its schema.
+type Bodies = Vec<(u16, AlignedVec)>;
+
 fn rewrite(
     dir: &Path,
     step: Step,
-    index: usize,
     worlds: Worlds,
-    edit: impl FnOnce(&mut u16, &mut AlignedVec) -> Result<(), ForgeError>,
+    edit: impl FnOnce(&mut Bodies) -> Result<(), ForgeError>,
 ) -> Result<(), ForgeError> {
     let run = RunReader::open(dir)?;
     let mut forger = Forger::new(&run, worlds);
     let mut edit = Some(edit);
     for group in run.groups()? {
         let group = group.map_err(RunError::from)?;
-        let mut bodies: Vec<(u16, AlignedVec)> =
-            group.bodies().map(|(schema, body)| (schema, aligned(body))).collect();
+        let mut bodies: Bodies = group.bodies().map(|(schema, body)| (schema, aligned(body))).collect();
         if group.commit().step == step
             && let Some(edit) = edit.take()
         {
-            let (schema, body) = bodies.get_mut(index).ok_or(ForgeError::NoEvent { step, index })?;
-            edit(schema, body)?;
+            edit(&mut bodies)?;
         }
         forger.group(group.segment(), group.commit(), &bodies)?;
     }
     if edit.is_some() {
-        return Err(ForgeError::NoEvent { step, index });
+        return Err(ForgeError::NoEvent { step, index: 0 });
     }
     forger.write()
 }
@@ -118,6 +139,8 @@ struct Forger {
     worlds: Worlds,
     world: World,
     chain: Digest,
+    /// Sequence of the next event.
+    next: Sequence,
     segments: Vec<Vec<u8>>,
 }
 
@@ -130,24 +153,27 @@ impl Forger {
             worlds,
             world: World::new(),
             chain: genesis(run.lineage().started().run),
+            next: Sequence(0),
             segments: Vec::new(),
         }
     }
 
     fn group(&mut self, segment: u32, was: &Commit, bodies: &[(u16, AlignedVec)]) -> Result<(), RunError> {
         let world = if self.worlds == Worlds::Recomputed { self.world_after(bodies) } else { was.world };
+        let first = self.next;
         if self.segments.len() <= segment as usize {
             let was = segment_header(self.storage.as_ref(), segment)?.ok_or(RunError::NotStarted)?;
             self.run = was.run;
-            self.segments.push(SegmentHeader { chain: self.chain, ..was }.to_bytes().to_vec());
+            self.segments.push(SegmentHeader { chain: self.chain, first, ..was }.to_bytes().to_vec());
         }
         let mut buffer = GroupBuffer::default();
         for (schema, body) in bodies {
-            buffer.push(self.run, was.step, was.first, *schema, body)?;
+            buffer.push(self.run, was.step, first, *schema, body)?;
         }
-        let closing = Closing { step: was.step, first: was.first, world, draws: was.draws, seals: was.seals };
+        let closing = Closing { step: was.step, first, world, draws: was.draws, seals: was.seals };
         let (commit, bytes) = buffer.close(self.run, self.chain, closing);
         self.chain = commit.chain;
+        self.next = Sequence(first.0 + u64::from(commit.count));
         if let Some(segment) = self.segments.last_mut() {
             segment.extend_from_slice(bytes);
         }

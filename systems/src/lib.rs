@@ -19,6 +19,7 @@ pub mod grading;
 pub mod harness;
 mod ids;
 pub mod interpreter;
+mod memory_peak;
 pub mod meter;
 pub mod open;
 mod parallel;

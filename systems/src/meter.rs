@@ -1,8 +1,11 @@
 //! Live counts, for people who wait. Any thread adds, any thread may read; nothing is ever decided by them.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use crate::memory_peak;
 
 /// Counts what goes on. Clones count together.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +17,10 @@ struct Counts {
     begun: AtomicU64,
     played: AtomicU64,
     tokens: AtomicU64,
+    followed: AtomicU64,
     worked_us: AtomicU64,
+    /// Process ids of the sandbox workers that live.
+    workers: Mutex<BTreeSet<u32>>,
 }
 
 /// What a meter shows.
@@ -28,6 +34,8 @@ pub struct Reading {
     pub played: u64,
     /// Tokens that were sampled since the start.
     pub tokens: u64,
+    /// Of them, those whose logits were read along a history that was known beforehand.
+    pub followed: u64,
     /// Processor time of sandbox workers since the start.
     pub worked: Duration,
 }
@@ -37,10 +45,39 @@ impl Meter {
     #[must_use]
     pub fn read(&self) -> Reading {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let Counts { due, begun, played, tokens, worked_us } = self.0.as_ref();
+        let Counts { due, begun, played, tokens, followed, worked_us, workers: _ } = self.0.as_ref();
         let (due, begun, played) = (read(due), read(begun), read(played));
         let done = if due == 0 { 0 } else { played.saturating_sub(begun).min(due) };
-        Reading { due, done, played, tokens: read(tokens), worked: Duration::from_micros(read(worked_us)) }
+        let worked = Duration::from_micros(read(worked_us));
+        Reading { due, done, played, tokens: read(tokens), followed: read(followed), worked }
+    }
+
+    /// The most memory that this process and its sandbox workers have held, in bytes: the sum of the peak of each, which need
+    /// not have come at one time. `None` where the system does not tell.
+    #[must_use]
+    pub fn memory_peak(&self) -> Option<u64> {
+        let own = memory_peak::of_process(std::process::id())?;
+        // A worker that just ended holds nothing.
+        Some(
+            self.workers()
+                .iter()
+                .filter_map(|&id| memory_peak::of_process(id))
+                .fold(own, u64::saturating_add),
+        )
+    }
+
+    /// A sandbox worker was started.
+    pub(crate) fn hired(&self, id: u32) {
+        self.workers().insert(id);
+    }
+
+    /// A sandbox worker ended.
+    pub(crate) fn dismissed(&self, id: u32) {
+        self.workers().remove(&id);
+    }
+
+    fn workers(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.0.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `due` episodes are played until the guard is dropped.
@@ -59,6 +96,11 @@ impl Meter {
     /// Tokens were sampled.
     pub(crate) fn sampled(&self, tokens: usize) {
         self.0.tokens.fetch_add(tokens as u64, Ordering::Relaxed);
+    }
+
+    /// Of the tokens that were sampled, these followed a history that was known beforehand.
+    pub(crate) fn followed(&self, tokens: usize) {
+        self.0.followed.fetch_add(tokens as u64, Ordering::Relaxed);
     }
 
     /// A sandbox worker spent processor time.

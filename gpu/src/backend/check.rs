@@ -36,6 +36,20 @@ pub(crate) fn check_tokens(
     Ok(())
 }
 
+/// Refuses to read nothing, or places that are not ascending ones of `tokens`.
+pub(crate) fn check_wanted(tokens: &[u32], wanted: &[usize]) -> Result<(), ArithmeticError> {
+    let ascending = wanted.is_sorted_by(|one, next| one < next);
+    let inside = wanted.last().is_none_or(|&last| last < tokens.len());
+    if ascending && inside && !tokens.is_empty() {
+        Ok(())
+    } else {
+        Err(ArithmeticError::Sequence {
+            sequence: 0,
+            reason: "wanted are not ascending places of the tokens",
+        })
+    }
+}
+
 /// Refuses a sequence that cannot be scored or trained on.
 pub(crate) fn check_sequence(
     shape: &ModelShape,

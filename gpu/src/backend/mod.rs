@@ -73,6 +73,31 @@ pub trait Decoder: Send {
     /// Appends tokens to slots, at least one each, and returns the logits of each one's last position, in the order of
     /// `work`. In an error, `sequence` is an index into `work`; the slots that `work` names must then be reset.
     fn extend(&mut self, work: &[(usize, &[u32])]) -> Result<Logits<'_>, ArithmeticError>;
+
+    /// Appends tokens to a slot and puts the logits behind those of them that `wanted` (places in `tokens`, ascending)
+    /// names into `logits`, a row each: for a history that is known beforehand. In an error, `sequence` is 0; the slot must
+    /// then be reset.
+    ///
+    /// This body is the definition; an implementation may prefill at once instead.
+    fn read(
+        &mut self,
+        slot: usize,
+        tokens: &[u32],
+        wanted: &[usize],
+        logits: &mut Vec<f32>,
+    ) -> Result<(), ArithmeticError> {
+        check::check_wanted(tokens, wanted)?;
+        logits.clear();
+        let mut rest = 0;
+        for &place in wanted {
+            logits.extend_from_slice(self.extend(&[(slot, &tokens[rest..=place])])?.values);
+            rest = place + 1;
+        }
+        if rest < tokens.len() {
+            self.extend(&[(slot, &tokens[rest..])])?;
+        }
+        Ok(())
+    }
 }
 
 /// Weights that learn.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bevy_ecs::system::RunSystemError;
 
-use super::{DecideError, Decision, Systems};
+use super::{DecideError, Decision, Proposal, Systems};
 use crate::blob::BlobReader;
 use crate::effect::EffectStore;
 use crate::world::World;
@@ -76,7 +76,13 @@ pub(crate) fn install(world: &mut World, systems: &Systems, blobs: BlobReader, e
     let ecs = world.ecs_mut();
     ecs.insert_resource(blobs);
     ecs.insert_resource(effects);
+    ecs.insert_resource(Proposal::default());
     systems.install(ecs);
+}
+
+/// Says what the next decision may turn out to be.
+pub(crate) fn propose(world: &mut World, proposal: Proposal) {
+    world.ecs_mut().insert_resource(proposal);
 }
 
 /// Picks the next system and lets it decide; `None` when the run is over.

@@ -1,12 +1,14 @@
 //! What a decider returns, and the table of systems that decide.
 
 mod execute;
+mod proposal;
 mod systems;
 
 use std::collections::BTreeMap;
 
 pub use execute::Undecided;
-pub(crate) use execute::{decide, install};
+pub(crate) use execute::{decide, install, propose};
+pub use proposal::Proposal;
 pub use systems::{Keep, Next, Systems};
 
 use crate::draws::{DrawCount, Stream};

@@ -18,6 +18,9 @@ pub struct Timing {
     pub wall_us: u64,
     /// Processor time of all threads and workers, in microseconds.
     pub cpu_us: u64,
+    /// The most memory that all processes have held so far, in bytes; `None` where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
 }
 
 /// Appends timings.

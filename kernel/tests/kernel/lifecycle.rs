@@ -161,7 +161,7 @@ fn timings_lie_beside_the_chain() {
     let (_other, plain) = toy::finished();
     let mut kernel = Kernel::create(&dir, SCENARIO, header(), systems()).unwrap();
     while let Some(committed) = kernel.step().unwrap() {
-        let timing = Timing { step: committed.commit.step.0, wall_us: 5, cpu_us: 4 };
+        let timing = Timing { step: committed.commit.step.0, wall_us: 5, cpu_us: 4, peak_bytes: None };
         kernel.note_timing(&timing).unwrap();
     }
     toy::assert_same_content(&dir, &plain);

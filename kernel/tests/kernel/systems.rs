@@ -1,11 +1,12 @@
 //! What may go wrong with a system, and what the kernel makes of it.
 
 use bevy_ecs::prelude::{Commands, Local, Res, Resource};
-use tadpole_kernel::decide::{DecideError, DecideResult, Decision, Systems, Undecided};
+use tadpole_kernel::decide::{DecideError, DecideResult, Decision, Proposal, Systems, Undecided};
 use tadpole_kernel::driver::{Kernel, KernelError};
 use tadpole_kernel::event::{CandidateRejectedV1, Event, PolicyPublishedV1, Rejection, UpdateRefusedV1};
 use tadpole_kernel::id::{Digest, Iteration, StableId};
 use tadpole_kernel::run::RunReader;
+use tadpole_kernel::verify::{VerifyOptions, verify};
 use tadpole_kernel::world::{Phase, WorldView};
 
 use crate::toy::{self, SCENARIO, header};
@@ -175,4 +176,26 @@ fn a_refused_update_ends_the_run() {
     assert_eq!(kernel.run(|_| {}).unwrap(), 1);
     assert_eq!(kernel.view().progress().phase, Phase::Refused);
     drop(temp);
+}
+
+#[test]
+fn what_the_log_says_is_proposed_to_whoever_decides_again_and_nothing_to_whoever_decides() {
+    let seen: std::sync::Arc<std::sync::Mutex<Vec<Vec<Event>>>> = std::sync::Arc::default();
+    let watching = |systems: &mut Systems| {
+        let seen = std::sync::Arc::clone(&seen);
+        systems.add("only", move |proposal: Res<Proposal>| -> DecideResult {
+            seen.lock().unwrap().push(proposal.events().to_vec());
+            Ok(something())
+        });
+    };
+    let (temp, mut kernel) = kernel(watching);
+    kernel.step().unwrap();
+    kernel.step().unwrap();
+    assert_eq!(std::mem::take(&mut *seen.lock().unwrap()), [vec![], vec![]]);
+    let mut systems = Systems::new(|_| Some("only"));
+    watching(&mut systems);
+    let report = verify(temp.path().join("run"), &header(), &systems, &VerifyOptions::default(), |_| {});
+    assert!(report.unwrap().holds());
+    let recorded = something().events;
+    assert_eq!(*seen.lock().unwrap(), [recorded.clone(), recorded]);
 }

@@ -25,6 +25,9 @@ pub struct RunSummary {
     pub cpu_s: Option<f64>,
     /// Iteration 0 is the base.
     pub iterations: Vec<IterationSummary>,
+    /// The most memory that all processes held, in bytes, from the same sidecar.
+    #[serde(skip)]
+    pub peak_bytes: Option<u64>,
     /// Verdicts that depended on the machine: 0 in every shipped scenario.
     #[serde(skip)]
     pub watchdogs: u64,
@@ -124,6 +127,7 @@ impl RunSummary {
             events,
             cpu_s: (!timings.is_empty()).then_some(cpu_us as f64 / 1e6),
             iterations: summary.iterations(),
+            peak_bytes: timings.iter().filter_map(|timing| timing.peak_bytes).max(),
             watchdogs: summary.watchdogs,
             refused: summary.refused,
             finished: summary.finished,

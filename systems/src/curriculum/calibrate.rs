@@ -2,7 +2,7 @@
 
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::blob::BlobReader;
-use tadpole_kernel::decide::{DecideResult, Decision};
+use tadpole_kernel::decide::{DecideResult, Decision, Proposal};
 use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{CandidateCalibratedV1, Event, Grade, Purpose};
 use tadpole_kernel::id::{Member, StableId, Version, Visit};
@@ -20,9 +20,11 @@ pub fn calibrate(
     recipe: Res<Recipe>,
     players: Res<Players>,
     effects: Res<EffectStore>,
+    proposal: Res<Proposal>,
     blobs: Res<BlobReader>,
 ) -> DecideResult {
     let (players, witness) = players.witnessed(&effects);
+    let players = players.guessing(&proposal);
     let progress = world.progress();
     let looks = Looks::of(&recipe);
     let due: Vec<(StableId, Visit, u32)> = progress

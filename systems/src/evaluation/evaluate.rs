@@ -2,7 +2,7 @@
 
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::blob::BlobReader;
-use tadpole_kernel::decide::{DecideError, DecideResult, Decision};
+use tadpole_kernel::decide::{DecideError, DecideResult, Decision, Proposal};
 use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::{EvaluationFinishedV1, Event, Grade, PassAt, Purpose};
 use tadpole_kernel::id::{Iteration, Member, StableId, Version, Visit};
@@ -21,9 +21,11 @@ pub fn evaluate(
     recipe: Res<Recipe>,
     players: Res<Players>,
     effects: Res<EffectStore>,
+    proposal: Res<Proposal>,
     blobs: Res<BlobReader>,
 ) -> DecideResult {
     let (players, witness) = players.witnessed(&effects);
+    let players = players.guessing(&proposal);
     let progress = world.progress();
     let measurement =
         plan::next(progress, &recipe).ok_or_else(|| DecideError::new("no evaluation is due"))?;

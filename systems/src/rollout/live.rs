@@ -16,6 +16,8 @@ pub(super) struct Live<'a> {
     episode: Box<dyn Episode>,
     /// The whole history, exactly as the policy sees it.
     tokens: Vec<u32>,
+    /// How much of it is the opening.
+    opening: usize,
     /// How much of it the decoder has seen.
     fed: usize,
     sampled: Vec<Span>,
@@ -62,6 +64,7 @@ impl<'a> Live<'a> {
                 stream: assignment.stream(players.recipe.seed, 0),
             },
             draws: DrawCount::default(),
+            opening: tokens.len(),
             tokens,
         };
         match allowance {
@@ -76,6 +79,21 @@ impl<'a> Live<'a> {
     /// Tokens that the decoder has not seen.
     pub(super) fn unfed(&self) -> &[u32] {
         &self.tokens[self.fed..]
+    }
+
+    /// The opening but for its last token: what the decoder may have seen before the first draw.
+    pub(super) fn prefix(&self) -> &[u32] {
+        &self.tokens[..self.opening.saturating_sub(1)]
+    }
+
+    /// The history so far.
+    pub(super) fn history(&self) -> &[u32] {
+        &self.tokens
+    }
+
+    /// Says that the decoder has seen `tokens` of the history, which is less than all.
+    pub(super) fn fed(&mut self, tokens: usize) {
+        self.fed = tokens;
     }
 
     /// Takes the logits behind the last token; the exit where the episode is over.

@@ -1,6 +1,7 @@
 //! Plays episodes: many at once on every core, each a pure function of policy version, task, seed and harness.
 
 mod assignment;
+mod guess;
 mod lane;
 mod live;
 mod players;

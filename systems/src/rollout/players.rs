@@ -9,12 +9,13 @@ use tadpole_gpu::ArithmeticError;
 use tadpole_gpu::backend::Policy;
 use tadpole_gpu::sample::SampleError;
 use tadpole_kernel::blob::BlobReader;
-use tadpole_kernel::decide::{Context, DecideError};
+use tadpole_kernel::decide::{Context, DecideError, Proposal};
 use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::id::{Digest, Iteration, Version};
 use tadpole_kernel::world::WorldView;
 
 use super::assignment::{Assignment, Played};
+use super::guess::Guesses;
 use super::lane;
 use crate::capability::{Judge, Recipe, Shelf};
 use crate::grading::GradeError;
@@ -57,6 +58,7 @@ pub struct Players {
     pub(super) budget: TokenBudget,
     pub(super) slots: usize,
     pub(super) meter: Meter,
+    pub(super) guesses: Guesses,
     shelf: Shelf,
 }
 
@@ -74,8 +76,18 @@ impl Players {
         shelf: Shelf,
     ) -> Self {
         let budget = TokenBudget { context: recipe.harness.context, turn: recipe.harness.turn_tokens };
-        let meter = Meter::default();
-        Self { recipe, judge, harness, tokenizer, end_of_turn, budget, slots: SLOTS, meter, shelf }
+        Self {
+            recipe,
+            judge,
+            harness,
+            tokenizer,
+            end_of_turn,
+            budget,
+            slots: SLOTS,
+            meter: Meter::default(),
+            guesses: Guesses::default(),
+            shelf,
+        }
     }
 
     /// The same players, counting what they play in `meter`.
@@ -89,6 +101,13 @@ impl Players {
     pub fn witnessed(&self, effects: &EffectStore) -> (Self, Witness) {
         let (judge, witness) = self.judge.witnessed(effects);
         (Self { judge, ..self.clone() }, witness)
+    }
+
+    /// The same players, for whom an episode may turn out to be what `proposal` says of it. What they play is the same;
+    /// where the proposal is right, they read an episode at once instead of drawing it token by token.
+    #[must_use]
+    pub fn guessing(self, proposal: &Proposal) -> Self {
+        Self { guesses: Guesses::of(proposal), ..self }
     }
 
     /// Plays `assignments`, each by its version of the iteration under way; results stand in their order.

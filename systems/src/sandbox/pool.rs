@@ -137,7 +137,7 @@ impl SandboxPool {
                 empty => empty.insert(self.start()?),
             };
             let reply = match seat {
-                Seat::Process(worker) => worker.ask(request, wall, &self.meter),
+                Seat::Process(worker) => worker.ask(request, wall),
                 Seat::Thread(local) => local.ask(request, wall),
             };
             match reply {
@@ -158,7 +158,7 @@ impl SandboxPool {
 
     fn start(&self) -> Result<Seat, SandboxError> {
         match &self.command {
-            Some(command) => Worker::start(command).map(Seat::Process),
+            Some(command) => Worker::start(command, &self.meter).map(Seat::Process),
             None => Local::start().map(Seat::Thread),
         }
         .map_err(SandboxError::Spawn)
@@ -261,10 +261,11 @@ struct Worker {
     child: Child,
     input: ChildStdin,
     bodies: Receiver<Vec<u8>>,
+    meter: Meter,
 }
 
 impl Worker {
-    fn start(command: &WorkerCommand) -> io::Result<Self> {
+    fn start(command: &WorkerCommand, meter: &Meter) -> io::Result<Self> {
         let mut child = Command::new(&command.program)
             .args(&command.arguments)
             .env_clear()
@@ -284,16 +285,17 @@ impl Worker {
                 }
             }
         })?;
-        Ok(Self { child, input, bodies })
+        meter.hired(child.id());
+        Ok(Self { child, input, bodies, meter: meter.clone() })
     }
 
-    fn ask(&mut self, request: &[u8], wall: Duration, meter: &Meter) -> Reply {
+    fn ask(&mut self, request: &[u8], wall: Duration) -> Reply {
         if write_frame(&mut self.input, request).is_err() {
             return Reply::Dead;
         }
         match Reply::wait(&self.bodies, wall) {
             Reply::Body(mut body) => {
-                meter.worked(wire::take_cost(&mut body));
+                self.meter.worked(wire::take_cost(&mut body));
                 Reply::Body(body)
             }
             reply => reply,
@@ -303,6 +305,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
+        self.meter.dismissed(self.child.id());
         // A worker that already ended cannot be killed, only waited for.
         self.child.kill().ok();
         self.child.wait().ok();

@@ -12,6 +12,7 @@ mod held_out;
 mod lag;
 mod lock;
 mod log_probs;
+mod memory;
 mod metamorphic;
 mod outside;
 mod refusals;

@@ -2,4 +2,5 @@
 
 mod forged;
 mod honest;
+mod proposed;
 mod refused;

@@ -83,13 +83,14 @@ pub(crate) fn report(
 
 /// The lines below the tables.
 fn facts(summary: &RunSummary, run: &Path) -> String {
-    let RunSummary { run_id, chain, world, steps, events, cpu_s, watchdogs, .. } = summary;
+    let RunSummary { run_id, chain, world, steps, events, cpu_s, peak_bytes, watchdogs, .. } = summary;
     let cpu = cpu_s.map(|cpu_s| format!(", {cpu_s:.1} s of processor time")).unwrap_or_default();
+    let memory = peak_bytes.map(|bytes| format!(", {} MiB at most", bytes >> 20)).unwrap_or_default();
     let mut lines = vec![
         format!("run    {run_id}"),
         format!("chain  {chain}"),
         format!("world  {world}"),
-        format!("{steps} steps, {events} events{cpu}, in {}", run.display()),
+        format!("{steps} steps, {events} events{cpu}{memory}, in {}", run.display()),
     ];
     if let (Some(first), Some(last)) = (summary.iterations.first(), summary.iterations.last())
         && let (Some(before), Some(after)) = (first.solve_rate, last.solve_rate)

@@ -69,6 +69,7 @@ pub(crate) fn run() -> RunSummary {
         events: 9_120,
         cpu_s: Some(61.5),
         iterations: iterations.into(),
+        peak_bytes: Some(300 << 20),
         watchdogs: 0,
         refused: None,
         finished: true,

@@ -1,6 +1,6 @@
 //! Sequences that grow, on one thread.
 
-use super::super::check::{DECODE_ROWS, check_tokens};
+use super::super::check::{DECODE_ROWS, check_tokens, check_wanted, fault_at};
 use super::super::{Decoder, Logits};
 use crate::error::{ArithmeticError, Quantity};
 use crate::transformer::{Fault, HeadState, Input, KvCache, LayerState, Model, Scratch, Span, inputs};
@@ -92,27 +92,59 @@ impl CpuDecoder {
         ArithmeticError::NotFinite { quantity, layer, sequence: 0, position: 0 }
     }
 
-    /// Prefills an empty slot and hands each stretch of the residual stream to `take`, with its first position.
+    /// Prefills slot 0 from its start and hands each stretch of the residual stream to `take`, with its first position.
     pub(super) fn prefill(
         &mut self,
         tokens: &[u32],
         mut take: impl FnMut(usize, &[f32]),
     ) -> Result<(), Fault> {
         self.cache.reset(0);
-        let width = self.model.shape().width as usize;
         for (chunk, part) in tokens.chunks(DECODE_ROWS).enumerate() {
-            let start = chunk * DECODE_ROWS;
-            self.cache.reserve(0, start + part.len());
-            let span = Span { slot: 0, first: 0, rows: part.len(), start };
-            let batch = inputs(self.cache.last(0), part);
-            let batch: Vec<Input> = batch.collect();
-            let (cache, x, scratch) = (&mut self.cache, &mut self.x, &mut self.scratch);
-            self.model
-                .run(batch.into_iter(), &[span], cache, x, &mut self.state, scratch)
-                .map_err(|fault| Fault { row: fault.row + start, ..fault })?;
-            self.cache.advance(0, part);
-            take(start, &self.x[..part.len() * width]);
+            let rows = self.stretch(0, part)?;
+            take(chunk * DECODE_ROWS, rows);
         }
+        Ok(())
+    }
+
+    /// Appends at most [`DECODE_ROWS`] tokens to a slot: the residual stream behind them. Rows of faults are positions.
+    fn stretch(&mut self, slot: usize, tokens: &[u32]) -> Result<&[f32], Fault> {
+        let start = self.cache.len(slot);
+        self.cache.reserve(slot, start + tokens.len());
+        let span = Span { slot, first: 0, rows: tokens.len(), start };
+        self.inputs.clear();
+        self.inputs.extend(inputs(self.cache.last(slot), tokens));
+        let batch = self.inputs.iter().copied();
+        let (cache, x, scratch) = (&mut self.cache, &mut self.x, &mut self.scratch);
+        self.model
+            .run(batch, &[span], cache, x, &mut self.state, scratch)
+            .map_err(|fault| Fault { row: fault.row + start, ..fault })?;
+        self.cache.advance(slot, tokens);
+        Ok(&self.x[..tokens.len() * self.model.shape().width as usize])
+    }
+
+    /// Appends tokens to a slot, and logits of the `wanted` places of them to `out`.
+    fn read_stretch(
+        &mut self,
+        slot: usize,
+        tokens: &[u32],
+        wanted: impl Iterator<Item = usize>,
+        out: &mut Vec<f32>,
+    ) -> Result<(), Fault> {
+        let (width, vocab) = (self.model.shape().width as usize, self.model.shape().vocab as usize);
+        let start = self.cache.len(slot);
+        self.stretch(slot, tokens)?;
+        let wanted: Vec<usize> = wanted.collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        self.head.gather(&self.x, width, wanted.iter().copied());
+        let at = |row: usize| start + wanted[row];
+        self.model.logits(&mut self.head).map_err(|fault| Fault { row: at(fault.row), ..fault })?;
+        let values = self.head.logits(vocab);
+        if let Some(bad) = values.iter().position(|logit| !logit.is_finite()) {
+            return Err(Fault { quantity: Quantity::Logits, layer: None, row: at(bad / vocab) });
+        }
+        out.extend_from_slice(values);
         Ok(())
     }
 }
@@ -174,5 +206,25 @@ impl Decoder for CpuDecoder {
             return Err(ArithmeticError::NotFinite { quantity, layer: None, sequence, position });
         }
         Ok(Logits { values, vocab })
+    }
+
+    fn read(
+        &mut self,
+        slot: usize,
+        tokens: &[u32],
+        wanted: &[usize],
+        logits: &mut Vec<f32>,
+    ) -> Result<(), ArithmeticError> {
+        check_wanted(tokens, wanted)?;
+        self.check(&[(slot, tokens)])?;
+        logits.clear();
+        let mut wanted = wanted.iter().copied().peekable();
+        for (chunk, part) in tokens.chunks(DECODE_ROWS).enumerate() {
+            let first = chunk * DECODE_ROWS;
+            let here = std::iter::from_fn(|| wanted.next_if(|&place| place < first + part.len()));
+            self.read_stretch(slot, part, here.map(|place| place - first), logits)
+                .map_err(|fault| fault_at(fault, 0))?;
+        }
+        Ok(())
     }
 }

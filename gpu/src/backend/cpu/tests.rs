@@ -161,6 +161,42 @@ fn a_forked_sequence_goes_on_as_if_it_had_been_read_anew() {
 }
 
 #[test]
+fn reading_a_known_history_has_the_bits_of_decoding_it() {
+    let weights = policy_weights(4);
+    let tokens = random_tokens(60, 5);
+    let expected = decode_one_by_one(CpuBackend::with_isa(1, Isa::SCALAR).unwrap(), &weights, &tokens);
+    let mut words = test_words(78);
+    for backend in backends() {
+        let policy = backend.load(&weights).unwrap();
+        let (mut decoder, mut logits) = (policy.decoder(2), Vec::new());
+        let mut from = 0;
+        while from < tokens.len() {
+            let part = &tokens[from..][..1 + words() as usize % (tokens.len() - from)];
+            let wanted: Vec<usize> = (0..part.len()).filter(|_| words().is_multiple_of(2)).collect();
+            decoder.read(1, part, &wanted, &mut logits).unwrap();
+            let rows: Vec<Vec<u32>> = logits.chunks(weights.shape().vocab as usize).map(bits).collect();
+            let expected: Vec<Vec<u32>> = wanted.iter().map(|place| expected[from + place].clone()).collect();
+            assert_eq!(rows, expected, "{} from {from}", backend.describe());
+            from += part.len();
+        }
+        assert_eq!((decoder.len(0), decoder.len(1)), (0, tokens.len()));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    let policy = CpuBackend::new(1).unwrap().load(&policy_weights(4)).unwrap();
+    let (mut decoder, mut logits) = (policy.decoder(1), Vec::new());
+    for (tokens, wanted) in [(&[][..], &[][..]), (&[1, 2], &[2]), (&[1, 2], &[1, 1]), (&[1, 2], &[1, 0])] {
+        let refused = decoder.read(0, tokens, wanted, &mut logits);
+        assert!(matches!(refused, Err(ArithmeticError::Sequence { .. })), "{tokens:?} {wanted:?}");
+    }
+    assert!(matches!(decoder.read(0, &[1, 23], &[], &mut logits), Err(ArithmeticError::Token { .. })));
+    assert!(matches!(decoder.read(1, &[1], &[], &mut logits), Err(ArithmeticError::Slot { .. })));
+    assert_eq!(decoder.len(0), 0);
+}
+
+#[test]
 fn decoder_scorer_and_trainer_agree_on_every_log_probability() {
     let weights = policy_weights(3);
     for temperature in [1.0, 0.6] {

@@ -2,16 +2,20 @@
 
 use tadpole_kernel::verify::{VerifyOptions, verify};
 use tadpole_systems::assembly::Assembly;
+use tadpole_systems::meter::Reading;
 use tadpole_tests::nano::{nano, run};
 use tadpole_tests::{binary, commits, drive};
 
 #[test]
 fn every_decision_of_an_honest_run_is_made_again_and_nothing_differs() {
-    let Assembly { systems, header, .. } = drive::assembled(&nano().scenario, &drive::on_threads(2));
+    let Assembly { systems, header, meter, .. } = drive::assembled(&nano().scenario, &drive::on_threads(2));
     let report = verify(run(), &header, &systems, &VerifyOptions::default(), |_| {}).unwrap();
     assert_eq!(report.differences, []);
     assert!(report.complete);
     assert_eq!((report.executed, report.out_of_reach.len()), (report.steps, 0));
+    let Reading { tokens, followed, .. } = meter.read();
+    assert_eq!(tokens, followed, "every history was read as it is recorded, none was decoded");
+    assert!(tokens > 1_000);
 }
 
 #[test]

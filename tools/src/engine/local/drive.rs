@@ -159,6 +159,7 @@ impl<'a> StepClock<'a> {
             step: step.0,
             wall_us: micros(wall.saturating_duration_since(self.wall)),
             cpu_us: micros(cpu.saturating_sub(self.cpu)),
+            peak_bytes: self.meter.memory_peak(),
         };
         (self.wall, self.cpu) = (wall, cpu);
         timing
