@@ -6,7 +6,10 @@ use std::path::Path;
 
 use super::error::RunError;
 
-/// The lock on a run directory; released, and emptied, when dropped. The system releases it when a process dies.
+/// The lock on a run directory; emptied and released when dropped. The system releases it when a process dies.
+///
+/// Released in so many words, never by closing the file: a child that some other thread is starting holds a copy of the
+/// file from fork to exec, and the lock would live as long as the copy.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -35,7 +38,19 @@ impl Lock {
 /// Whether a process writes to the run. Changes nothing; a writer that starts at this very moment may be refused.
 pub(crate) fn is_held(dir: &Path) -> bool {
     let Ok(file) = File::open(dir.join("LOCK")) else { return false };
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    match file.try_lock_shared() {
+        Ok(()) => {
+            release(&file);
+            false
+        }
+        Err(error) => matches!(error, TryLockError::WouldBlock),
+    }
+}
+
+fn release(file: &File) {
+    if let Err(error) = file.unlock() {
+        tracing::debug!(%error, "the lock is left to the closing of its file");
+    }
 }
 
 fn held(dir: &Path, file: &mut File) -> RunError {
@@ -54,5 +69,23 @@ impl Drop for Lock {
         if let Err(error) = self.file.set_len(0) {
             tracing::debug!(%error, "the lock file was not emptied");
         }
+        release(&self.file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_is_being_started_does_not_keep_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = Lock::take(dir.path()).unwrap();
+        let copy_of_the_child = lock.file.try_clone().unwrap();
+        assert!(is_held(dir.path()));
+        drop(lock);
+        assert!(!is_held(dir.path()));
+        drop(Lock::take(dir.path()).unwrap());
+        drop(copy_of_the_child);
     }
 }
