@@ -7,7 +7,7 @@
 //! *Invariant*: a page that more than one sequence refers to is full, and a full page is never written.
 
 use crate::shape::ModelShape;
-use crate::vector::{LANES, Line};
+use crate::vector::{LANES, Line, prefetch};
 
 /// Positions of a page.
 pub(crate) const BLOCK: usize = LANES;
@@ -56,6 +56,14 @@ impl HeadView<'_> {
     pub(crate) fn values(&self, block: usize) -> &[Line] {
         let lines = &self.cache.pages[self.pages[block]].lines;
         &lines[self.offset + self.cache.head_dim..][..self.cache.head_dim]
+    }
+
+    /// Begins to load the keys of a block, where there is such a block.
+    #[inline(always)]
+    pub(crate) fn prefetch_keys(&self, block: usize) {
+        if block < self.pages.len() {
+            prefetch(self.keys(block));
+        }
     }
 }
 

@@ -36,3 +36,6 @@ pub(crate) use gradient::{GradientScratch, Gradients};
 pub(crate) use head::{HeadState, target_rows};
 pub(crate) use kv::KvCache;
 pub(crate) use model::{Model, Purpose};
+
+#[cfg(test)]
+mod tests;
