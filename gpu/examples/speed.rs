@@ -1,20 +1,22 @@
-//! Measures training, decoding and scoring of the shipped shape: `cargo run --release -p tadpole-gpu --example speed`.
+//! Measures training, scoring and decoding: `cargo run --release -p tadpole-gpu --example speed [THREADS [SECONDS [WORD]]]`.
 //!
-//! With one thread, figures are by processor time. Arguments: threads (1), seconds a measurement (1). `TADPOLE_ISA` chooses the instruction set.
+//! Two shapes: the shipped policy's, and 128 wide with 4 layers. THREADS (1), SECONDS a measurement (1); with a WORD,
+//! only measurements whose name contains it. With one thread, figures are by processor time, so that a busy machine shows
+//! less. `TADPOLE_ISA` chooses the instruction set.
 
 #![allow(clippy::unwrap_used, reason = "a failed measurement may stop the program")]
 #![allow(clippy::single_range_in_vec_init, reason = "a list of one span is meant")]
 
 use std::time::{Duration, Instant};
 use tadpole_gpu::backend::{
-    Backend, CpuBackend, Objective, Sequence, TrainBatch, TrainSequence, TrainerConfig,
+    Backend, CpuBackend, Objective, Policy, Sequence, TrainBatch, TrainSequence, TrainerConfig,
 };
 use tadpole_gpu::optim::OptimiserConfig;
 use tadpole_gpu::sample::sample;
 use tadpole_gpu::shape::ModelShape;
 use tadpole_gpu::weights::{Initial, Weights};
 
-const SHAPE: ModelShape = ModelShape {
+const SHIPPED: ModelShape = ModelShape {
     vocab: 640,
     width: 96,
     layers: 4,
@@ -28,6 +30,12 @@ const SHAPE: ModelShape = ModelShape {
     norm_eps: 1e-6,
 };
 
+const WIDE: ModelShape = ModelShape { vocab: 1024, width: 128, heads: 4, hidden: 512, ngram: 0, ..SHIPPED };
+
+/// Tokens of a prompt, and tokens that are then decoded one by one.
+const PROMPT: usize = 150;
+const DECODED: usize = 200;
+
 /// A small generator of words (`splitmix64`).
 fn words(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed;
@@ -40,82 +48,85 @@ fn words(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// Processor time of the main thread, where the system tells it: a busy machine then does not show in the figures.
+/// Processor time of the main thread, where the system tells it.
 fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
-/// Repeats `work`, which returns how many tokens it has handled, for about this long; returns tokens a second.
-#[expect(clippy::disallowed_methods, reason = "it measures time")]
-fn measure(threads: usize, limit: Duration, mut work: impl FnMut() -> usize) -> f64 {
-    work();
-    let start = Instant::now();
-    let first = processor_time();
-    let mut tokens = 0;
-    while start.elapsed() < limit {
-        tokens += work();
-    }
-    let elapsed = match (first, processor_time()) {
-        (Some(first), Some(last)) if threads == 1 => last.saturating_sub(first),
-        _ => start.elapsed(),
-    };
-    tokens as f64 / elapsed.as_secs_f64()
+/// What is measured, and for how long.
+struct Bench {
+    backend: CpuBackend,
+    threads: usize,
+    limit: Duration,
+    only: String,
 }
 
-fn sequence(len: usize, word: &mut impl FnMut() -> u64) -> Sequence {
-    let tokens = (0..len).map(|_| (word() % 640) as u32).collect();
-    Sequence { tokens, targets: vec![len as u32 * 2 / 3..len as u32] }
-}
-
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let threads = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1);
-    let limit = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1.0);
-    let limit = Duration::from_secs_f64(limit);
-    let mut word = words(1);
-    let weights = Weights::init(&SHAPE, Initial::default(), &mut word).unwrap();
-    let backend = CpuBackend::new(threads).unwrap();
-    println!("{}", backend.describe());
-
-    let mut batch = TrainBatch { sequences: Vec::new(), temperature: 1.0 };
-    for index in 0..64 {
-        let sequence = sequence(120 + index * 4, &mut word);
-        batch.sequences.push(TrainSequence { sequence, weight: 1.0, ..TrainSequence::default() });
+impl Bench {
+    /// Repeats `work`, which returns how many tokens it has handled, and prints tokens a second.
+    #[expect(clippy::disallowed_methods, reason = "it measures time")]
+    fn measure(&self, name: &str, mut work: impl FnMut() -> usize) {
+        if !name.contains(&self.only) {
+            return;
+        }
+        work();
+        let start = Instant::now();
+        let first = processor_time();
+        let mut tokens = 0;
+        while start.elapsed() < self.limit {
+            tokens += work();
+        }
+        let elapsed = match (first, processor_time()) {
+            (Some(first), Some(last)) if self.threads == 1 => last.saturating_sub(first),
+            _ => start.elapsed(),
+        };
+        println!("{:>9.0} tokens/s  {name}", tokens as f64 / elapsed.as_secs_f64());
     }
-    let mut trainer = backend.trainer(&weights, &TrainerConfig::plain(OptimiserConfig::default())).unwrap();
-    let tokens: usize = batch.sequences.iter().map(|one| one.sequence.tokens.len()).sum();
-    let training = measure(threads, limit, || {
-        trainer.step(&batch, &Objective::CrossEntropy, 1e-4).unwrap();
-        tokens
-    });
-    println!(
-        "training  {training:>9.0} tokens/s ({} sequences, {tokens} tokens a step)",
-        batch.sequences.len()
-    );
 
-    let policy = backend.load(&weights).unwrap();
-    let sequences: Vec<Sequence> = batch.sequences.into_iter().map(|one| one.sequence).collect();
-    let scoring = measure(threads, limit, || {
-        policy.score(&sequences, 1.0).unwrap();
-        tokens
-    });
-    println!("scoring   {scoring:>9.0} tokens/s");
+    fn shape(&self, name: &str, shape: &ModelShape) {
+        let mut word = words(1);
+        let weights = Weights::init(shape, Initial::default(), &mut word).unwrap();
+        let batch = batch(shape);
+        let tokens: usize = batch.sequences.iter().map(|one| one.sequence.tokens.len()).sum();
+        let mut trainer =
+            self.backend.trainer(&weights, &TrainerConfig::plain(OptimiserConfig::default())).unwrap();
+        self.measure(&format!("{name}: training, {tokens} tokens a step"), || {
+            trainer.step(&batch, &Objective::CrossEntropy, 1e-4).unwrap();
+            tokens
+        });
+        let policy = self.backend.load(&weights).unwrap();
+        let sequences: Vec<Sequence> = batch.sequences.into_iter().map(|one| one.sequence).collect();
+        self.measure(&format!("{name}: scoring"), || {
+            policy.score(&sequences, 1.0).unwrap();
+            tokens
+        });
+        for (slots, group) in [(64, 1), (64, 8), (8, 8), (256, 1)] {
+            let what = format!("{name}: decoding, {slots} slots, {group} to a prompt of {PROMPT}, sampled");
+            self.decoding(&what, policy.as_ref(), slots, group);
+        }
+    }
 
-    for (slots, prompt, sampled) in [(64, 150, true), (64, 150, false), (256, 150, true), (8, 150, true)] {
+    /// Prompts are read once a group and forked; then every slot is decoded token by token.
+    fn decoding(&self, name: &str, policy: &dyn Policy, slots: usize, group: usize) {
+        let mut word = words(2);
+        let vocab = policy.shape().vocab;
         let mut decoder = policy.decoder(slots);
-        let prompts: Vec<Vec<u32>> = (0..slots).map(|_| sequence(prompt, &mut word).tokens).collect();
+        let prompts: Vec<Vec<u32>> =
+            (0..slots / group).map(|_| sequence(vocab, PROMPT, &mut word).tokens).collect();
         let mut pending: Vec<u32> = vec![0; slots];
-        let mut step = 200;
-        let speed = measure(threads, limit, || {
-            if step == 200 {
+        let mut step = DECODED;
+        self.measure(name, || {
+            if step == DECODED {
                 step = 0;
                 for slot in 0..slots {
                     decoder.reset(slot).unwrap();
                 }
-                let work: Vec<(usize, &[u32])> =
-                    prompts.iter().enumerate().map(|(slot, tokens)| (slot, tokens.as_slice())).collect();
+                let heads = (0..slots).step_by(group);
+                let work: Vec<(usize, &[u32])> = heads.zip(prompts.iter().map(Vec::as_slice)).collect();
                 decoder.extend(&work).unwrap();
+                for slot in 0..slots {
+                    decoder.fork(slot / group * group, slot).unwrap();
+                }
                 return 0;
             }
             step += 1;
@@ -125,12 +136,38 @@ fn main() {
             let mut next = Vec::new();
             for row in logits.rows() {
                 let u = (word() >> 11) as f64 / 9_007_199_254_740_992.0;
-                next.push(if sampled { sample(row, 1.0, u).unwrap().token } else { (word() % 640) as u32 });
+                next.push(sample(row, 1.0, u).unwrap().token);
             }
             pending = next;
             slots
         });
-        let how = if sampled { "with sampling" } else { "logits only" };
-        println!("decoding  {speed:>9.0} tokens/s ({slots} slots, {how}, prefill of {prompt} each included)");
     }
+}
+
+/// Sequences of the lengths of trajectories, the last third of each trainable.
+fn batch(shape: &ModelShape) -> TrainBatch {
+    let mut word = words(3);
+    let mut batch = TrainBatch { sequences: Vec::new(), temperature: 1.0 };
+    for index in 0..64 {
+        let sequence = sequence(shape.vocab, 120 + index * 4, &mut word);
+        batch.sequences.push(TrainSequence { sequence, weight: 1.0, ..TrainSequence::default() });
+    }
+    batch
+}
+
+fn sequence(vocab: u32, len: usize, word: &mut impl FnMut() -> u64) -> Sequence {
+    let tokens = (0..len).map(|_| (word() % u64::from(vocab)) as u32).collect();
+    Sequence { tokens, targets: vec![len as u32 * 2 / 3..len as u32] }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let threads = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let limit = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1.0);
+    let backend = CpuBackend::new(threads).unwrap();
+    println!("{}", backend.describe());
+    let only = arguments.next().unwrap_or_default();
+    let bench = Bench { backend, threads, limit: Duration::from_secs_f64(limit), only };
+    bench.shape("shipped", &SHIPPED);
+    bench.shape("d=128", &WIDE);
 }

@@ -5,7 +5,7 @@
 //! cuda         the same on a CUDA device, if there is one
 //! transformer  the policy, forward and backward, over ragged batches and a paged cache
 //! gemm         matrix products: one fused chain an output
-//! vector       sixteen lanes over three instruction sets; with cuda, the only unsafe code
+//! vector       sixteen lanes over four instruction sets; with cuda, the only unsafe code
 //! math         exp, ln, sin, cos: written once over a lane trait, the f32 instance is the specification
 //! sample       from logits to log-probabilities and tokens
 //! dppo         which tokens are trained on, and with which gradient

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use thiserror::Error;
 
 use crate::math::{exp, ln};
-use crate::vector::{Isa, Kernel, LANES, V16, dispatch};
+use crate::vector::{Isa, Kernel, LANES, V16, dispatch, first_not_finite};
 
 /// A drawn token.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,20 +96,20 @@ pub fn sample_on(isa: Isa, logits: &[f32], temperature: f32, u: f64) -> Result<S
 
 /// The token that `u` in `[0, 1)` draws from these weights, of which at least one is positive.
 fn draw(weights: &[f32], u: f64) -> usize {
-    let total = weights.iter().fold(0.0_f64, |sum, &weight| sum + f64::from(weight));
-    let mark = u * total;
-    let mut cumulative = 0.0_f64;
-    let mut last = 0;
-    for (token, &weight) in weights.iter().enumerate() {
-        if weight > 0.0 {
-            cumulative += f64::from(weight);
-            last = token;
-            if cumulative > mark {
-                break;
-            }
-        }
+    // The chain is as long as the row whether it is kept or not; kept, it is not added up again for the search.
+    let mut total = 0.0_f64;
+    let mut cumulative = Vec::with_capacity(weights.len());
+    for &weight in weights {
+        total += f64::from(weight);
+        cumulative.push(total);
     }
-    last
+    let mark = u * total;
+    // Where the sum first exceeds the mark, it has grown: the weight there is positive.
+    let token = cumulative.partition_point(|&sum| sum <= mark);
+    if token < weights.len() {
+        return token;
+    }
+    weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0)
 }
 
 /// Log-probabilities and unnormalised weights of a row of logits; see the module's definition.
@@ -132,10 +132,14 @@ pub fn log_softmax_row(
     if !(temperature.is_finite() && temperature >= 0.0) {
         return Err(SampleError::Temperature(temperature));
     }
-    for (scaled, &logit) in log_probs.iter_mut().zip(logits) {
-        *scaled = if temperature > 0.0 { logit / temperature } else { logit };
+    log_probs.copy_from_slice(logits);
+    // Dividing by 1 changes no bit.
+    if temperature > 0.0 && temperature != 1.0 {
+        for scaled in log_probs.iter_mut() {
+            *scaled /= temperature;
+        }
     }
-    if let Some(index) = log_probs.iter().position(|scaled| !scaled.is_finite()) {
+    if let Some(index) = first_not_finite(log_probs) {
         return Err(SampleError::Logit { index, value: logits[index] });
     }
     if temperature > 0.0 {

@@ -128,9 +128,13 @@ pub(crate) fn transposed_chain<V: V16, const R: usize, const C: usize>(
     for panel in &mut panels {
         *panel = &panel[..tokens];
     }
+    if tokens == 0 {
+        return acc;
+    }
+    // All rows are there: a check that could fail within the loop would make the compiler keep the sums in memory.
+    let mut rows = a.values[..(tokens - 1) * a.stride + R].chunks(a.stride.max(1));
     for t in 0..tokens {
-        let mut left = [0.0; R];
-        left.copy_from_slice(&a.values[t * a.stride..][..R]);
+        let Some(left) = rows.next().and_then(<[f32]>::first_chunk::<R>) else { break };
         let mut right = [V::zero(); C];
         for c in 0..C {
             right[c] = V::load(&panels[c][t].0);

@@ -6,7 +6,7 @@
 
 use super::pages::{PageCopy, Pages};
 use crate::shape::ModelShape;
-use crate::vector::{LANES, Line};
+use crate::vector::{LANES, Line, prefetch};
 
 /// Positions of a page.
 pub(crate) const BLOCK: usize = LANES;
@@ -41,6 +41,14 @@ impl HeadView<'_> {
     pub(crate) fn values(&self, block: usize) -> &[Line] {
         let lines = &self.cache.lines[self.pages[block]];
         &lines[self.offset + self.cache.head_dim..][..self.cache.head_dim]
+    }
+
+    /// Begins to load the keys of a block, where there is such a block.
+    #[inline(always)]
+    pub(crate) fn prefetch_keys(&self, block: usize) {
+        if block < self.pages.len() {
+            prefetch(self.keys(block));
+        }
     }
 }
 

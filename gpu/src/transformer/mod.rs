@@ -38,3 +38,6 @@ pub(crate) use head::{HeadState, target_rows};
 pub(crate) use kv::{BLOCK, KvCache};
 pub(crate) use model::{Model, Purpose};
 pub(crate) use pages::{PageCopy, Pages};
+
+#[cfg(test)]
+mod tests;

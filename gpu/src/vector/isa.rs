@@ -3,9 +3,10 @@
 use super::V16;
 use super::lanes::Lanes;
 use core::hint::black_box;
+use std::env::VarError;
 use thiserror::Error;
 
-/// The environment variable that overrides the choice: `scalar`, `avx2` or `avx512`.
+/// The environment variable that overrides the choice: the name of an instruction set.
 const OVERRIDE: &str = "TADPOLE_ISA";
 
 /// An instruction set that kernels can run on. A choice of speed, never of result.
@@ -14,22 +15,32 @@ const OVERRIDE: &str = "TADPOLE_ISA";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Isa(Set);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Set {
     Scalar,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+    #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
+
+/// The names of all sets, of this machine's architecture or not.
+const NAMES: [&str; 4] = ["scalar", "neon", "avx2", "avx512"];
 
 /// Why an instruction set cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IsaError {
     /// The name is none of those known.
-    #[error("unknown instruction set {0:?}: scalar, avx2 and avx512 are known")]
+    #[error("unknown instruction set {0:?}: {known} are known", known = NAMES.join(", "))]
     Unknown(String),
     /// This processor does not have the set.
-    #[error("this processor does not have {0}")]
-    Absent(String),
+    #[error("this processor does not have {0}; it has {has}", has = available_names())]
+    Absent(&'static str),
+    /// The environment asks for a set that cannot be used.
+    #[error("the environment variable {OVERRIDE}: {0}")]
+    Override(Box<IsaError>),
 }
 
 impl Isa {
@@ -39,13 +50,15 @@ impl Isa {
     /// All sets that this processor has, the slowest first.
     pub fn available() -> Vec<Self> {
         let mut sets = vec![Self::SCALAR];
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            sets.push(Self(Set::Neon));
+        }
         #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                sets.push(Self(Set::Avx2));
-                if is_x86_feature_detected!("avx512f") {
-                    sets.push(Self(Set::Avx512));
-                }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            sets.push(Self(Set::Avx2));
+            if is_x86_feature_detected!("avx512f") {
+                sets.push(Self(Set::Avx512));
             }
         }
         sets
@@ -53,32 +66,45 @@ impl Isa {
 
     /// The set with this name, if this processor has it.
     pub fn by_name(name: &str) -> Result<Self, IsaError> {
-        let wanted = match name {
-            "scalar" => Set::Scalar,
-            "avx2" => Set::Avx2,
-            "avx512" => Set::Avx512,
-            other => return Err(IsaError::Unknown(other.to_owned())),
+        let Some(known) = NAMES.into_iter().find(|&known| known == name) else {
+            return Err(IsaError::Unknown(name.to_owned()));
         };
-        let found = Self::available().into_iter().find(|isa| isa.0 == wanted);
-        found.ok_or_else(|| IsaError::Absent(name.to_owned()))
+        Self::available().into_iter().find(|isa| isa.name() == known).ok_or(IsaError::Absent(known))
     }
 
     /// The fastest set of this processor, or the one that `TADPOLE_ISA` names.
     pub fn choose() -> Result<Self, IsaError> {
-        match std::env::var(OVERRIDE) {
-            Ok(name) => Self::by_name(&name),
-            Err(_unset) => Ok(Self::available().into_iter().next_back().unwrap_or(Self::SCALAR)),
-        }
+        Self::chosen(std::env::var(OVERRIDE))
+    }
+
+    pub(super) fn chosen(wanted: Result<String, VarError>) -> Result<Self, IsaError> {
+        let name = match wanted {
+            Ok(name) => name,
+            Err(VarError::NotUnicode(name)) => name.to_string_lossy().into_owned(),
+            Err(VarError::NotPresent) => {
+                return Ok(Self::available().into_iter().next_back().unwrap_or(Self::SCALAR));
+            }
+        };
+        Self::by_name(&name).map_err(|error| IsaError::Override(Box::new(error)))
     }
 
     /// The name, as `TADPOLE_ISA` spells it.
     pub fn name(self) -> &'static str {
         match self.0 {
             Set::Scalar => "scalar",
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon => "neon",
+            #[cfg(target_arch = "x86_64")]
             Set::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
             Set::Avx512 => "avx512",
         }
     }
+}
+
+fn available_names() -> String {
+    let names: Vec<&str> = Isa::available().into_iter().map(Isa::name).collect();
+    names.join(", ")
 }
 
 /// A computation written once over the vector type.
@@ -97,12 +123,12 @@ pub(crate) trait Kernel {
 pub(crate) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
     match isa.0 {
         Set::Scalar => enter_scalar(kernel),
+        #[cfg(target_arch = "aarch64")]
+        Set::Neon => arm::run_neon(kernel),
         #[cfg(target_arch = "x86_64")]
         Set::Avx2 => x86::run_avx2(kernel),
         #[cfg(target_arch = "x86_64")]
         Set::Avx512 => x86::run_avx512(kernel),
-        #[cfg(not(target_arch = "x86_64"))]
-        Set::Avx2 | Set::Avx512 => enter_scalar(kernel),
     }
 }
 
@@ -145,6 +171,29 @@ mod x86 {
     #[inline(never)]
     fn enter_avx512<K: Kernel>(kernel: K) -> K::Output {
         kernel.run::<Avx512>()
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    #![expect(
+        unsafe_code,
+        reason = "a call into code compiled for an instruction set; it says why it is sound"
+    )]
+
+    use super::super::neon::Neon;
+    use super::Kernel;
+
+    #[inline]
+    pub(super) fn run_neon<K: Kernel>(kernel: K) -> K::Output {
+        // SAFETY: the caller holds an `Isa` of NEON, which `Isa::available` makes only on processors with NEON.
+        unsafe { enter_neon(kernel) }
+    }
+
+    #[target_feature(enable = "neon")]
+    #[inline(never)]
+    fn enter_neon<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run::<Neon>()
     }
 }
 

@@ -12,18 +12,24 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod elementwise;
 mod isa;
 mod lanes;
 mod line;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 
 use crate::math::Lane;
 
+pub use elementwise::exp_all;
 pub use isa::{Isa, IsaError, environment_is_exact};
 pub(crate) use isa::{Kernel, dispatch};
-pub(crate) use line::{Line, pad_lines};
+pub(crate) use line::{Line, pad_lines, prefetch};
 
 /// Lanes of the vector type.
 pub(crate) const LANES: usize = 16;
+/// Numbers that [`first_not_finite`] tests together.
+const BLOCK: usize = 256;
 
 /// Sixteen `f32` side by side.
 ///
@@ -87,6 +93,14 @@ pub(crate) trait V16: Lane {
         }
         lanes[0]
     }
+}
+
+/// The place of the first number that is infinite or NaN.
+pub(crate) fn first_not_finite(values: &[f32]) -> Option<usize> {
+    // Without an exit from within, a block is tested side by side.
+    let has_one = |block: &[f32]| block.iter().fold(false, |found, value| found | !value.is_finite());
+    let block = values.chunks(BLOCK).position(has_one)? * BLOCK;
+    values[block..].iter().position(|value| !value.is_finite()).map(|within| block + within)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Every vector type is the scalar specification, lane by lane.
 
-use super::{Isa, Kernel, LANES, V16, dispatch, environment_is_exact};
+use super::{Isa, Kernel, LANES, V16, dispatch, environment_is_exact, exp_all, first_not_finite};
 use crate::math;
+use std::env::VarError;
 
 /// All functions of three vectors that kernels use, one after the other.
 struct Everything {
@@ -97,11 +98,69 @@ fn lanes_are_reduced_by_the_fixed_tree() {
 
 #[test]
 fn an_unknown_instruction_set_is_refused_by_name() {
-    assert!(Isa::by_name("sse9").is_err());
+    let error = Isa::by_name("sse9").unwrap_err();
+    assert_eq!(error.to_string(), "unknown instruction set \"sse9\": scalar, neon, avx2, avx512 are known");
     assert_eq!(Isa::by_name("scalar"), Ok(Isa::SCALAR));
+}
+
+#[test]
+fn an_instruction_set_of_another_processor_is_refused_with_those_of_this_one() {
+    let foreign = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+    let message = Isa::by_name(foreign).unwrap_err().to_string();
+    assert!(
+        message.starts_with(&format!("this processor does not have {foreign}; it has scalar")),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_environment_chooses_the_instruction_set_and_a_wrong_choice_names_the_variable() {
+    let widest = Isa::available().pop().unwrap();
+    assert_eq!(Isa::chosen(Err(VarError::NotPresent)), Ok(widest));
+    assert_eq!(Isa::chosen(Ok("scalar".to_owned())), Ok(Isa::SCALAR));
+    for wrong in ["", "AVX2", "sse9"] {
+        let message = Isa::chosen(Ok(wrong.to_owned())).unwrap_err().to_string();
+        assert!(
+            message.starts_with("the environment variable TADPOLE_ISA: unknown instruction set"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn the_first_number_that_is_not_finite_is_found_wherever_it_is() {
+    for len in [1, 255, 256, 257, 1000] {
+        let mut values = vec![1.0_f32; len];
+        assert_eq!(first_not_finite(&values), None);
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            for place in [0, len / 2, len - 1] {
+                values[place] = bad;
+                values[len - 1] = bad;
+                assert_eq!(first_not_finite(&values), Some(place));
+                values.fill(1.0);
+            }
+        }
+    }
 }
 
 #[test]
 fn this_thread_keeps_subnormals_and_rounds_to_nearest() {
     assert!(environment_is_exact());
+}
+
+#[test]
+fn exponentials_over_a_slice_are_the_scalar_ones_at_every_length() {
+    let mut words = crate::weights::test_words(8);
+    for len in [0, 1, 15, 16, 17, 640] {
+        let values: Vec<f32> = (0..len).map(|_| value(words())).collect();
+        let expected: Vec<f32> = values.iter().map(|&value| math::exp(value)).collect();
+        for isa in Isa::available() {
+            let mut found = values.clone();
+            exp_all(isa, &mut found);
+            for (found, expected) in found.iter().zip(&expected) {
+                let same = found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan();
+                assert!(same, "{} {found} {expected}", isa.name());
+            }
+        }
+    }
 }

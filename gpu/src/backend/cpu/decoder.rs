@@ -4,7 +4,7 @@ use super::super::check::{DECODE_ROWS, check_tokens, check_wanted, fault_at};
 use super::super::{Decoder, Logits};
 use crate::error::{ArithmeticError, Quantity};
 use crate::transformer::{Fault, HeadState, Input, KvCache, LayerState, Model, Scratch, Span, inputs};
-use crate::vector::environment_is_exact;
+use crate::vector::{environment_is_exact, first_not_finite};
 use std::sync::Arc;
 
 /// A decoder over a model that others share.
@@ -200,7 +200,7 @@ impl Decoder for CpuDecoder {
             return Err(ArithmeticError::NotFinite { quantity, layer, sequence: row, position });
         }
         let values = self.head.logits(vocab);
-        if let Some(at) = values.iter().position(|logit| !logit.is_finite()) {
+        if let Some(at) = first_not_finite(values) {
             let (sequence, quantity) = (at / vocab, Quantity::Logits);
             let position = self.cache.len(work[sequence].0) - 1;
             return Err(ArithmeticError::NotFinite { quantity, layer: None, sequence, position });

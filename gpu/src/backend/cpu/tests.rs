@@ -45,7 +45,7 @@ fn random_tokens(len: usize, seed: u64) -> Vec<u32> {
 fn backends() -> Vec<CpuBackend> {
     let mut backends = Vec::new();
     for isa in Isa::available() {
-        for threads in [1, 3] {
+        for threads in [1, 2, 3, 8] {
             backends.push(CpuBackend::with_isa(threads, isa).unwrap());
         }
     }
@@ -279,7 +279,9 @@ fn gradients_have_one_set_of_bits_over_instruction_sets_threads_and_micro_batche
         let weights = weights_of(&shape, 5);
         let mut expected = None;
         for isa in Isa::available() {
-            for (threads, micro_tokens) in [(1, 1), (2, 60), (4, 100), (1, 100_000), (3, 100_000)] {
+            for (threads, micro_tokens) in
+                [(1, 1), (2, 60), (8, 100), (1, 100_000), (3, 100_000), (8, 100_000)]
+            {
                 let mut trainer =
                     CpuTrainer::new(weights.clone(), isa, Pool::new(threads), &config()).unwrap();
                 trainer.micro_tokens = micro_tokens;

@@ -50,14 +50,17 @@ impl Kernel for Attend<'_> {
     #[inline(always)]
     fn run<V: V16>(mut self) -> Option<usize> {
         let mut refused = None;
-        for span in self.spans {
+        for (index, span) in self.spans.iter().enumerate() {
             for head in 0..self.heads.keys {
                 let view = self.cache.view(span.slot, self.layer, head);
+                let next = self.head_after(index, head);
                 for first in (0..span.rows).step_by(POSITIONS) {
                     let count = POSITIONS.min(span.rows - first);
                     let row = span.first + first;
                     let block = QueryBlock { head, row, count, start: span.start + first };
-                    if let Some(row) = self.block::<V>(view, block)
+                    let is_last = first + count == span.rows;
+                    let values = Values { head: view, next: next.filter(|_| is_last) };
+                    if let Some(row) = self.block::<V>(values, block)
                         && refused.is_none_or(|earlier| row < earlier)
                     {
                         refused = Some(row);
@@ -80,9 +83,19 @@ struct QueryBlock {
     start: usize,
 }
 
-impl Attend<'_> {
+impl<'a> Attend<'a> {
+    /// The head that is attended to behind this one.
     #[inline(always)]
-    fn block<V: V16>(&mut self, view: HeadView<'_>, block: QueryBlock) -> Option<usize> {
+    fn head_after(&self, span: usize, head: usize) -> Option<HeadView<'a>> {
+        if head + 1 < self.heads.keys {
+            return Some(self.cache.view(self.spans[span].slot, self.layer, head + 1));
+        }
+        let next = self.spans.get(span + 1)?;
+        Some(self.cache.view(next.slot, self.layer, 0))
+    }
+
+    #[inline(always)]
+    fn block<V: V16>(&mut self, values: Values<'_>, block: QueryBlock) -> Option<usize> {
         let dim = self.heads.head_dim;
         let group = self.heads.queries / self.heads.keys;
         let rows = block.count * group;
@@ -92,11 +105,16 @@ impl Attend<'_> {
             self.scores.resize(rows * stride, 0.0);
         }
         let width = self.heads.width();
-        let values = &self.queries[block.row * width..];
-        let queries =
-            VirtualRows { values, stride: width, offset: block.head * group * dim, group, head_dim: dim };
+        let rows_from = &self.queries[block.row * width..];
+        let queries = VirtualRows {
+            values: rows_from,
+            stride: width,
+            offset: block.head * group * dim,
+            group,
+            head_dim: dim,
+        };
         let scores = &mut self.scores[..rows * stride];
-        let keys = Keys(view);
+        let keys = Keys(values.head);
         let mut tiles = Scores { queries, rows, blocks: keys, stride, out: scores };
         over_columns::<V, _>(key_blocks, &mut tiles);
 
@@ -116,7 +134,7 @@ impl Attend<'_> {
         let out_width = self.heads.queries * dim;
         let mut gather = Gather {
             weights,
-            values: Values(view),
+            values,
             out: &mut self.out[block.row * out_width..],
             out_rows: VirtualRows {
                 values: &[],

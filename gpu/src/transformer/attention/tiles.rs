@@ -2,7 +2,7 @@
 
 use super::super::kv::{BLOCK, HeadView};
 use crate::gemm::{ColumnTiles, RowTiles, chain, over_rows};
-use crate::vector::{LANES, Line, V16};
+use crate::vector::{LANES, Line, V16, prefetch};
 
 /// Rows of the query side: `head_dim` numbers for each virtual row.
 #[derive(Clone, Copy)]
@@ -34,9 +34,14 @@ impl<'a> VirtualRows<'a> {
 pub(super) trait Blocks: Copy {
     /// The lines of a block.
     fn lines(&self, block: usize) -> &[Line];
+
+    /// Begins to load what will be wanted a while after this block's lines: when one row a sequence is decoded, the
+    /// arithmetic is less than the time that a cache takes to come from memory.
+    #[inline(always)]
+    fn prefetch_ahead(&self, _block: usize) {}
 }
 
-/// The keys of a cached head.
+/// The keys of a cached head. Its values are wanted next.
 #[derive(Clone, Copy)]
 pub(super) struct Keys<'a>(pub(super) HeadView<'a>);
 
@@ -45,16 +50,31 @@ impl Blocks for Keys<'_> {
     fn lines(&self, block: usize) -> &[Line] {
         self.0.keys(block)
     }
+
+    #[inline(always)]
+    fn prefetch_ahead(&self, block: usize) {
+        prefetch(self.0.values(block));
+    }
 }
 
-/// The values of a cached head.
+/// The values of a cached head. The keys of the next head are wanted next.
 #[derive(Clone, Copy)]
-pub(super) struct Values<'a>(pub(super) HeadView<'a>);
+pub(super) struct Values<'a> {
+    pub(super) head: HeadView<'a>,
+    pub(super) next: Option<HeadView<'a>>,
+}
 
 impl Blocks for Values<'_> {
     #[inline(always)]
     fn lines(&self, block: usize) -> &[Line] {
-        self.0.values(block)
+        self.head.values(block)
+    }
+
+    #[inline(always)]
+    fn prefetch_ahead(&self, block: usize) {
+        if let Some(next) = self.next {
+            next.prefetch_keys(block);
+        }
     }
 }
 
@@ -88,6 +108,7 @@ impl<B: Blocks> ColumnTiles for Scores<'_, B> {
         let blocks = self.blocks;
         let mut panels: [&[Line]; C] = [&[]; C];
         for (c, panel) in panels.iter_mut().enumerate() {
+            blocks.prefetch_ahead(first + c);
             *panel = blocks.lines(first + c);
         }
         let (queries, stride) = (self.queries, self.stride);
@@ -161,6 +182,9 @@ pub(super) fn weighted_tile<V: V16, B: Blocks, const R: usize, const C: usize>(
     let mut acc = [[V::zero(); C]; R];
     for block in 0..common.div_ceil(BLOCK) {
         let count = BLOCK.min(common - block * BLOCK);
+        if first == 0 && panel == 0 {
+            blocks.prefetch_ahead(block);
+        }
         let lines = blocks.lines(block);
         let mut panels: [&[Line]; C] = [&[]; C];
         for (c, lane) in panels.iter_mut().enumerate() {
