@@ -22,7 +22,16 @@ fn projects(split: Split, count: usize) -> impl Iterator<Item = (Blueprint, Proj
 
 /// A blueprint of a fixed seed.
 fn blueprint(seed: u64, functions: u32, modules: u32, bugs: u32) -> Blueprint {
-    Blueprint { seed, split: Split::Train, stratum: "s".into(), level: 1, functions, modules, bugs }
+    Blueprint {
+        seed,
+        split: Split::Train,
+        stratum: "s".into(),
+        level: 1,
+        functions,
+        modules,
+        bugs,
+        kept: Vec::new(),
+    }
 }
 
 fn project(blueprint: &Blueprint) -> Project {
@@ -210,6 +219,35 @@ fn refined_tasks_can_always_be_made() {
         while let Some(harder) = blueprint.refine(Direction::Harder) {
             harder.project(&spec).unwrap();
             blueprint = harder;
+        }
+    }
+}
+
+#[test]
+fn a_refined_task_has_the_bugs_that_it_had_but_for_one_less_or_more() {
+    let spec = WorldSpec::default();
+    for seed in 0..40 {
+        for direction in [Direction::Easier, Direction::Harder] {
+            let start = match direction {
+                Direction::Easier => blueprint(seed, 8, 3, 2),
+                Direction::Harder => blueprint(seed, 2, 1, 1),
+            };
+            let laid_out = project(&start);
+            // Not the first of the draw's faults, which a project that knew nothing of them would choose again.
+            let Some(had) = laid_out.faults().unwrap().nth(2) else { continue };
+            let kept = had.faults.iter().map(|fault| fault.choice).collect();
+            let mut task = Blueprint { kept, ..start };
+            while let Some(refined) = task.refine(direction) {
+                let refined_project = refined.project(&spec).unwrap();
+                for has in refined_project.faults().unwrap().take(4) {
+                    assert_eq!(has.faults.len(), refined.bugs as usize);
+                    let both = has.faults.iter().zip(&had.faults).take(refined.kept.len());
+                    for (has, had) in both {
+                        assert_eq!((&has.mutant, has.choice), (&had.mutant, had.choice));
+                    }
+                }
+                task = refined;
+            }
         }
     }
 }

@@ -144,12 +144,14 @@ data! {
         pub seed: u64,
         /// Difficulty stratum, e.g. `s3`.
         pub stratum: String,
-        /// Statement level: 0 names everything, 3 describes the symptom alone.
+        /// How little the statement tells, by the generator's measure; 0 tells most.
         pub level: u8,
         /// Mutation operators applied, one a bug.
         pub operators: Vec<String>,
         /// Templates of the functions that carry a bug.
         pub templates: Vec<String>,
+        /// Which of its function's faults each bug is, in the generator's order of preference: a refinement keeps them.
+        pub faults: Vec<u32>,
         /// Functions in the repository.
         pub functions: u32,
         /// Modules in the repository.

@@ -21,6 +21,7 @@ pub(crate) fn content() -> TaskContent {
             level: 2,
             operators: texts(&["comparison_flip"]),
             templates: texts(&["median", "mode"]),
+            faults: vec![4, 0],
             functions: 6,
             modules: 3,
         },

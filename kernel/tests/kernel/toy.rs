@@ -153,6 +153,7 @@ fn task_content(decision: &mut Decision, stream: &mut Stream) -> TaskContent {
             level: (seed % 4) as u8,
             operators: vec!["comparison".to_owned()],
             templates: vec!["median".to_owned(), "mode".to_owned()],
+            faults: Vec::new(),
             functions: 3,
             modules: 1,
         },

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::spec::{FUNCTIONS_MAX, LEVELS, MODULES_MAX, WorldSpec};
+use super::spec::{BUGS_MAX, FUNCTIONS_MAX, LEVELS, MODULES_MAX, WorldSpec};
 use super::split::Split;
 use crate::draws::Draws;
 
@@ -25,29 +25,24 @@ pub struct Blueprint {
     pub modules: u32,
     /// Bugs.
     pub bugs: u32,
+    /// Which of its function's faults each of the first bugs is, where a task before this one settled that; the others are
+    /// tried in order of preference.
+    #[serde(default)]
+    pub kept: Vec<u32>,
 }
 
 /// Which way a refinement is meant to move the pass rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// More localising information, less around the bug.
+    /// A bug less; or more localising information, and less around the bug.
     Easier,
-    /// Less localising information, more around the bug.
+    /// A bug more; or less localising information, and more around the bug.
     Harder,
 }
 
-/// The level that tells more; `None` of the one that tells most.
-#[must_use]
-pub const fn easier(level: u8) -> Option<u8> {
-    level.checked_sub(1)
-}
-
-/// The level that tells less; `None` of the one that tells least.
-#[must_use]
-pub const fn harder(level: u8) -> Option<u8> {
-    if (level as usize) + 1 < LEVELS { Some(level + 1) } else { None }
-}
+/// Levels that a refinement moves the statement by: one alone hardly shows in pass rates.
+const LEVEL_STEP: u8 = 2;
 
 impl Blueprint {
     /// Draws one from the raw distribution.
@@ -61,27 +56,47 @@ impl Blueprint {
         let mut between = |(low, high): (u32, u32)| draws.between(i64::from(low), i64::from(high)) as u32;
         let functions = between(stratum.functions);
         let modules = between(stratum.modules);
-        Self { seed, split, stratum: stratum.name.clone(), level, functions, modules, bugs: stratum.bugs }
+        Self {
+            seed,
+            split,
+            stratum: stratum.name.clone(),
+            level,
+            functions,
+            modules,
+            bugs: stratum.bugs,
+            kept: Vec::new(),
+        }
     }
 
-    /// The same bug, one step easier or harder: the statement moves a level, and the surroundings by a third of the
-    /// functions and a module. `None` where nothing is left to move.
+    /// One step easier or harder. The strongest lever comes first: a bug less or more, the others staying what they are.
+    /// Where the count of bugs cannot move, the statement moves, and the surroundings by a third of the functions and a
+    /// module. `None` where nothing is left to move.
     #[must_use]
     pub fn refine(&self, direction: Direction) -> Option<Self> {
-        let (level, functions, modules) = match direction {
-            Direction::Easier => (
-                easier(self.level),
-                (self.functions * 2 / 3).max(self.bugs).min(self.functions),
-                self.modules.saturating_sub(1).max(1),
-            ),
-            Direction::Harder => (
-                harder(self.level),
-                (self.functions + self.functions.div_ceil(2)).min(FUNCTIONS_MAX).max(self.functions),
-                (self.modules + 1).min(MODULES_MAX),
-            ),
+        let refined = match direction {
+            Direction::Easier if self.bugs > 1 => self.with_bugs(self.bugs - 1),
+            Direction::Harder if self.bugs < BUGS_MAX => self.with_bugs(self.bugs + 1),
+            Direction::Easier => Self {
+                level: self.level.saturating_sub(LEVEL_STEP),
+                functions: (self.functions * 2 / 3).max(self.bugs).min(self.functions),
+                modules: self.modules.saturating_sub(1).max(1),
+                ..self.clone()
+            },
+            Direction::Harder => Self {
+                level: (self.level + LEVEL_STEP).min(LEVELS as u8 - 1).max(self.level),
+                functions: (self.functions + self.functions.div_ceil(2))
+                    .min(FUNCTIONS_MAX)
+                    .max(self.functions),
+                modules: (self.modules + 1).min(MODULES_MAX),
+                ..self.clone()
+            },
         };
-        let refined = Self { level: level.unwrap_or(self.level), functions, modules, ..self.clone() };
         (refined != *self).then_some(refined)
+    }
+
+    fn with_bugs(&self, bugs: u32) -> Self {
+        let kept = self.kept.iter().take(bugs as usize).copied().collect();
+        Self { bugs, kept, ..self.clone() }
     }
 }
 
@@ -91,7 +106,7 @@ mod tests {
     use crate::draws::SeedDraws;
 
     #[test]
-    fn refinement_keeps_seed_and_bugs_moves_one_way_and_ends() {
+    fn refinement_keeps_the_seed_moves_one_way_and_ends() {
         let spec = WorldSpec::default();
         let mut draws = SeedDraws::new(1, "refinement");
         for _ in 0..200 {
@@ -99,13 +114,12 @@ mod tests {
             for direction in [Direction::Easier, Direction::Harder] {
                 let (mut now, mut steps) = (first.clone(), 0);
                 while let Some(next) = now.refine(direction) {
-                    let order = (next.level, next.functions, next.modules).cmp(&(
-                        now.level,
-                        now.functions,
-                        now.modules,
-                    ));
-                    assert_eq!(order.is_lt(), direction == Direction::Easier, "{now:?} to {next:?}");
-                    assert_eq!((next.seed, next.bugs, next.split), (first.seed, first.bugs, first.split));
+                    let difficulty =
+                        |of: &Blueprint| [of.bugs, u32::from(of.level), of.functions, of.modules];
+                    let mut moved = difficulty(&next).into_iter().zip(difficulty(&now));
+                    let easier = direction == Direction::Easier;
+                    assert!(moved.all(|(next, now)| if easier { next <= now } else { next >= now }));
+                    assert_eq!((next.seed, next.split), (first.seed, first.split), "{now:?} to {next:?}");
                     (now, steps) = (next, steps + 1);
                     assert!(steps < 20);
                 }

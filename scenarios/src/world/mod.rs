@@ -13,7 +13,7 @@ mod split;
 mod statement;
 mod template;
 
-pub use blueprint::{Blueprint, Direction, easier, harder};
+pub use blueprint::{Blueprint, Direction};
 pub use cases::{TestCase, test_file, test_name, test_path};
 pub use mutation::{Mutant, MutationError, Operator, PythonSource, mutants, preference};
 pub use normal::normalised;

@@ -64,6 +64,7 @@ impl Generator for Mutation {
             functions: origin.functions,
             modules: origin.modules,
             bugs: origin.operators.len() as u32,
+            kept: origin.faults.clone(),
         };
         let direction = match direction {
             Direction::Easier => world::Direction::Easier,
@@ -121,6 +122,7 @@ fn origin(blueprint: &Blueprint, faulted: &FaultedProject) -> Origin {
         level: blueprint.level,
         operators: faulted.faults.iter().map(|fault| fault.operator.name().to_owned()).collect(),
         templates: faulted.faults.iter().map(|fault| fault.template.clone()).collect(),
+        faults: faulted.faults.iter().map(|fault| fault.choice).collect(),
         functions: blueprint.functions,
         modules: blueprint.modules,
     }

@@ -58,6 +58,8 @@ struct Answer {
     level: u8,
     operators: Vec<String>,
     templates: Vec<String>,
+    #[serde(default)]
+    faults: Vec<u32>,
     functions: u32,
     modules: u32,
 }
@@ -133,6 +135,7 @@ impl Process {
                 level: answer.level,
                 operators: answer.operators,
                 templates: answer.templates,
+                faults: answer.faults,
                 functions: answer.functions,
                 modules: answer.modules,
             },

@@ -41,7 +41,9 @@ impl Blueprint {
             builder.add_filler(filler)?;
             filler += 1;
         }
-        builder.finish(&targets, self.modules.clamp(1, MODULES_MAX), spec.wrong_variable_share)
+        let project =
+            builder.finish(&targets, self.modules.clamp(1, MODULES_MAX), spec.wrong_variable_share)?;
+        Ok(Project { kept: self.kept.clone(), ..project })
     }
 }
 
@@ -200,7 +202,15 @@ impl Builder {
         }
         let mut modules: Vec<String> = functions.iter().map(|function| function.module.clone()).collect();
         modules.dedup();
-        Ok(Project { tree: layout.tree, modules, functions, targets, seed: self.seed, wrong_variable_share })
+        Ok(Project {
+            tree: layout.tree,
+            modules,
+            functions,
+            targets,
+            kept: Vec::new(),
+            seed: self.seed,
+            wrong_variable_share,
+        })
     }
 
     /// A drawn order of the drafts in which each comes after those it calls. The key of a draft hangs on its name

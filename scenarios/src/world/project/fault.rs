@@ -15,6 +15,8 @@ pub struct Fault {
     pub function: usize,
     /// What kind of mistake.
     pub operator: Operator,
+    /// Which of the function's mutations it is, in order of preference.
+    pub choice: u32,
     /// Template of the function.
     pub template: String,
     /// Path of the file.
@@ -59,18 +61,18 @@ impl Project {
     }
 
     /// Ways to put the bugs in, in order of preference: to be tried one after the other until one makes a valid task.
-    /// The order hangs on the seed and the faulty functions alone. Judge validity by the tests of the faulty functions
+    /// Bugs that the blueprint keeps are the same in all of them. The order hangs on the seed and the faulty functions alone. Judge validity by the tests of the faulty functions
     /// themselves, so that the same one is chosen in any surroundings.
     pub fn faults(&self) -> Result<Faults<'_>, WorldError> {
         let mut choices = Vec::new();
-        for target in &self.targets {
+        for (bug, target) in self.targets.iter().enumerate() {
             let function = &self.functions[*target];
             let mutants = mutants(&function.source, &function.name)
                 .map_err(|error| WorldError::Mutation { function: function.name.clone(), error })?;
             let mut draws = SeedDraws::new(self.seed, &format!("fault {}", function.name));
             let order = preference(&mutants, self.wrong_variable_share, &mut draws);
             let ordered = order.into_iter().map(|index| mutants[index].clone()).collect();
-            choices.push((*target, ordered));
+            choices.push(Choices { function: *target, mutants: ordered, kept: self.kept.get(bug).copied() });
         }
         Ok(Faults { project: self, choices, next: 0 })
     }
@@ -85,19 +87,20 @@ impl Project {
         Ok(lay_out(&self.functions, &sources)?)
     }
 
-    fn with_faults(&self, mutants: Vec<(usize, Mutant)>) -> Result<FaultedProject, WorldError> {
-        let changed = mutants.iter().map(|(function, mutant)| (*function, mutant.source.as_str())).collect();
+    fn with_faults(&self, chosen: &[Chosen<'_>]) -> Result<FaultedProject, WorldError> {
+        let changed = chosen.iter().map(|it| (it.function, it.mutant.source.as_str())).collect();
         let Layout { tree, lines } = self.lay_out_with(&changed)?;
         let gold = tree.diff(&self.tree);
-        let faults = mutants
-            .into_iter()
-            .map(|(index, mutant)| Fault {
-                function: index,
+        let faults = chosen
+            .iter()
+            .map(|&Chosen { function, choice, mutant }| Fault {
+                function,
                 operator: mutant.operator,
-                template: self.functions[index].template.clone(),
-                path: self.functions[index].path(),
-                line: lines[index] + mutant.line - 1,
-                mutant,
+                choice,
+                template: self.functions[function].template.clone(),
+                path: self.functions[function].path(),
+                line: lines[function] + mutant.line - 1,
+                mutant: mutant.clone(),
             })
             .collect();
         Ok(FaultedProject { tree, gold, faults })
@@ -105,12 +108,38 @@ impl Project {
 }
 
 /// Ways to put the bugs in. The n-th takes the n-th choice for each of the faulty functions, going round where a
-/// function has fewer.
+/// function has fewer; one that has its fault already keeps it.
 pub struct Faults<'a> {
     project: &'a Project,
-    /// Functions by index, each with its mutants in order of preference.
-    choices: Vec<(usize, Vec<Mutant>)>,
+    choices: Vec<Choices>,
     next: usize,
+}
+
+/// What may go wrong in one function.
+struct Choices {
+    function: usize,
+    /// In order of preference.
+    mutants: Vec<Mutant>,
+    /// The one that it has already.
+    kept: Option<u32>,
+}
+
+struct Chosen<'a> {
+    function: usize,
+    choice: u32,
+    mutant: &'a Mutant,
+}
+
+impl Choices {
+    /// Attempts after which nothing new comes.
+    fn attempts(&self) -> usize {
+        if self.kept.is_some() { 1 } else { self.mutants.len() }
+    }
+
+    fn at(&self, attempt: usize) -> Option<Chosen<'_>> {
+        let choice = self.kept.map_or(attempt, |kept| kept as usize).checked_rem(self.mutants.len())?;
+        Some(Chosen { function: self.function, choice: choice as u32, mutant: &self.mutants[choice] })
+    }
 }
 
 impl Iterator for Faults<'_> {
@@ -118,14 +147,12 @@ impl Iterator for Faults<'_> {
 
     fn next(&mut self) -> Option<FaultedProject> {
         let attempt = self.next;
-        let longest = self.choices.iter().map(|(_, mutants)| mutants.len()).max().unwrap_or(0);
-        if attempt >= longest || self.choices.iter().any(|(_, mutants)| mutants.is_empty()) {
+        if attempt >= self.choices.iter().map(Choices::attempts).max().unwrap_or(0) {
             return None;
         }
         self.next += 1;
-        let chosen =
-            self.choices.iter().map(|(index, mutants)| (*index, mutants[attempt % mutants.len()].clone()));
+        let chosen: Vec<Chosen<'_>> = self.choices.iter().map(|it| it.at(attempt)).collect::<Option<_>>()?;
         // Paths are those of the correct project, which were accepted.
-        self.project.with_faults(chosen.collect()).ok()
+        self.project.with_faults(&chosen).ok()
     }
 }

@@ -32,6 +32,7 @@ fn generated(candidate: u64, draw: u32, refined: Option<(u64, Direction)>) -> Ev
         level: 0,
         operators: Vec::new(),
         templates: Vec::new(),
+        faults: Vec::new(),
         functions: 1,
         modules: 1,
     };

@@ -24,8 +24,16 @@ pub(super) fn play(
 ) -> Result<Option<Script>, DemonstrationError> {
     let functions = draws.between(FUNCTIONS.0, FUNCTIONS.1) as u32;
     let (seed, split) = (draws.next_u64(), Split::Train);
-    let blueprint =
-        Blueprint { seed, split, stratum: String::new(), level: 0, functions, modules: 1, bugs: 1 };
+    let blueprint = Blueprint {
+        seed,
+        split,
+        stratum: String::new(),
+        level: 0,
+        functions,
+        modules: 1,
+        bugs: 1,
+        kept: Vec::new(),
+    };
     let project = blueprint.project(&demonstrator.spec)?;
     let mut changed: Vec<(usize, Mutant)> = Vec::new();
     for (index, function) in project.functions.iter().enumerate() {
