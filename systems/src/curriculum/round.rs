@@ -105,7 +105,7 @@ pub fn nearest(
 
 /// Whether some but not all trajectories of a full calibration passed.
 fn is_mixed(candidate: Calibrated) -> bool {
-    let Calibrated { passed, sampled, wanted, depth: _ } = candidate;
+    let Calibrated { passed, sampled, wanted, .. } = candidate;
     sampled >= wanted && passed > 0 && passed < sampled
 }
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn calibrated(passed: u32, depth: u32) -> Calibrated {
-        Calibrated { passed, sampled: 8, wanted: 8, depth }
+        Calibrated { passed, sampled: 8, wanted: 8, depth, came: None }
     }
 
     fn rule() -> Banded {

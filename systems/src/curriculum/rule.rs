@@ -17,6 +17,8 @@ pub struct Calibrated {
     pub wanted: u32,
     /// Refinements between the raw draw and it.
     pub depth: u32,
+    /// Which way the last of them went.
+    pub came: Option<Direction>,
 }
 
 impl Calibrated {
@@ -24,7 +26,15 @@ impl Calibrated {
     #[must_use]
     pub fn of(candidate: &Candidate, wanted: u32) -> Self {
         let (passed, sampled) = candidate.looks.iter().fold((0, 0), |(k, n), look| (k + look.0, n + look.1));
-        Self { passed, sampled, wanted, depth: depth(candidate) }
+        let came = candidate.refined.as_ref().map(|refined| refined.direction);
+        Self { passed, sampled, wanted, depth: depth(candidate), came }
+    }
+
+    /// Whether it may be refined this way, where a raw draw is refined `refinements_max` times at most. None is turned back:
+    /// what comes of it is the task before, or hardly another.
+    #[must_use]
+    pub fn may_go(&self, direction: Direction, refinements_max: u32) -> bool {
+        self.depth < refinements_max && self.came.is_none_or(|came| came == direction)
     }
 }
 
@@ -80,7 +90,7 @@ impl Banded {
 
 impl Curriculum for Banded {
     fn judge(&self, candidate: Calibrated) -> Judgement {
-        let Calibrated { passed, sampled, wanted, depth } = candidate;
+        let Calibrated { passed, sampled, wanted, .. } = candidate;
         if sampled >= wanted && self.admission.admits(passed, sampled) {
             return Judgement::Admit;
         }
@@ -90,7 +100,7 @@ impl Curriculum for Banded {
         } else {
             (Direction::Harder, Rejection::TooEasy)
         };
-        if depth < self.refinements_max {
+        if candidate.may_go(direction, self.refinements_max) {
             Judgement::Refine { direction, otherwise }
         } else {
             Judgement::Reject(otherwise)
@@ -99,5 +109,25 @@ impl Curriculum for Banded {
 
     fn distance(&self, passed: u32, sampled: u32) -> Distance {
         self.admission.distance(passed, sampled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refinement_is_never_turned_back() {
+        let rule = Banded { admission: "3/8..5/8".parse().unwrap(), refinements_max: 3 };
+        let judged =
+            |passed, depth, came| rule.judge(Calibrated { passed, sampled: 8, wanted: 8, depth, came });
+        let (easier, harder) = (Direction::Easier, Direction::Harder);
+        let refine = |direction, otherwise| Judgement::Refine { direction, otherwise };
+        assert_eq!(judged(0, 1, Some(easier)), refine(easier, Rejection::TooHard));
+        assert_eq!(judged(8, 1, Some(easier)), Judgement::Reject(Rejection::TooEasy));
+        assert_eq!(judged(8, 1, Some(harder)), refine(harder, Rejection::TooEasy));
+        assert_eq!(judged(0, 1, Some(harder)), Judgement::Reject(Rejection::TooHard));
+        assert_eq!(judged(0, 3, Some(easier)), Judgement::Reject(Rejection::TooHard));
+        assert_eq!(judged(4, 1, Some(harder)), Judgement::Admit);
     }
 }

@@ -33,7 +33,7 @@ keys! {
         samples: u32 = 8, 1..=1_024;
         /// Trajectories of a first look; a candidate that none or all of them solve gets no further ones. 0 for no pilot.
         pilot: u32 = 4, 0..=1_023;
-        /// Refinements of one raw draw, each calibrated again.
+        /// Refinements of one raw draw, all in one direction, each calibrated again.
         refinements: u32 = 3, 0..=16;
         /// Whether a batch that the budget left short is filled with the candidates nearest to the band that some but not all
         /// trajectories solved. They are recorded as out of band.

@@ -147,7 +147,9 @@ impl IterationCalibrations {
 
     pub(super) fn calibrated(&self, candidate: &Recorded) -> Calibrated {
         let (passed, sampled) = candidate.counts();
-        Calibrated { passed, sampled, wanted: self.terms.samples, depth: candidate.depth() }
+        let (depth, came) =
+            candidate.refined.as_ref().map_or((0, None), |refined| (refined.depth, Some(refined.direction)));
+        Calibrated { passed, sampled, wanted: self.terms.samples, depth, came }
     }
 
     fn generated(&mut self, made: &CandidateGeneratedV1, round: &mut Judging) {
@@ -180,8 +182,9 @@ impl IterationCalibrations {
             Rejection::TooEasy => Some(Direction::Harder),
             _ => None,
         };
-        let depth = self.candidates.get(&candidate).map_or(0, Recorded::depth);
-        if let Some(direction) = direction.filter(|_| depth < self.terms.refinements) {
+        let known = self.candidates.get(&candidate).map(|candidate| self.calibrated(candidate));
+        let could = |way: &Direction| known.is_some_and(|known| known.may_go(*way, self.terms.refinements));
+        if let Some(direction) = direction.filter(could) {
             round.wanted.insert(candidate, Some(direction));
         }
         self.settle(candidate, Fate::Rejected(reason));
@@ -219,9 +222,5 @@ impl Recorded {
             Some(Fate::Rejected(reason)) if self.looks.is_empty() => Some(reason),
             _ => None,
         }
-    }
-
-    fn depth(&self) -> u32 {
-        self.refined.as_ref().map_or(0, |refined| refined.depth)
     }
 }
