@@ -3,6 +3,7 @@
 //! ```text
 //! backend      load, decode, score, train: the traits, and the CPU's implementation
 //! cuda         the same on a CUDA device, if there is one
+//! relay        sequences side by side, gradients in order
 //! transformer  the policy, forward and backward, over ragged batches and a paged cache
 //! gemm         matrix products: one fused chain an output
 //! vector       sixteen lanes over four instruction sets; with cuda, the only unsafe code
@@ -41,6 +42,7 @@ pub mod kernels;
 pub mod math;
 pub mod optim;
 mod pool;
+mod relay;
 pub mod sample;
 pub mod shape;
 mod transformer;

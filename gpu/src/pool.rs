@@ -6,6 +6,7 @@
 use crate::error::ArithmeticError;
 use crate::vector::environment_is_exact;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A number of threads. They live as long as one call: items are large (a sequence, a weight matrix), starting a
@@ -26,6 +27,36 @@ impl Pool {
         self.threads.get()
     }
 
+    /// Does `work` once on every thread, each with its scratch, which is filled up to one a thread. Refused where a thread
+    /// does not compute as it must.
+    pub(crate) fn on_each<S: Send + Default>(
+        self,
+        scratch: &mut Vec<S>,
+        work: impl Fn(&mut S) + Sync,
+    ) -> Result<(), ArithmeticError> {
+        let threads = self.threads();
+        if scratch.len() < threads {
+            scratch.resize_with(threads, S::default);
+        }
+        let exact = AtomicBool::new(true);
+        let run = |scratch: &mut S| {
+            if environment_is_exact() {
+                work(scratch);
+            } else {
+                exact.store(false, Ordering::Relaxed);
+            }
+        };
+        if let Some((own, others)) = scratch[..threads].split_first_mut() {
+            std::thread::scope(|scope| {
+                for other in others {
+                    scope.spawn(|| run(other));
+                }
+                run(own);
+            });
+        }
+        if exact.into_inner() { Ok(()) } else { Err(ArithmeticError::Environment) }
+    }
+
     /// Does `work` for every item, each on some thread with that thread's scratch. `scratch` is filled up to one a
     /// thread. Of several errors, the one of the earliest item is returned.
     pub(crate) fn for_each<T, S>(
@@ -38,17 +69,10 @@ impl Pool {
         T: Send,
         S: Send + Default,
     {
-        let threads = self.threads().min(items.len()).max(1);
-        if scratch.len() < threads {
-            scratch.resize_with(threads, S::default);
-        }
+        let threads = self.threads().min(items.len());
         let queue = Mutex::new(items.into_iter().enumerate());
         let first_error: Mutex<Option<(usize, ArithmeticError)>> = Mutex::new(None);
-        let run = |scratch: &mut S| {
-            if !environment_is_exact() {
-                keep_earliest(&first_error, 0, ArithmeticError::Environment);
-                return;
-            }
+        Self::new(threads).on_each(scratch, |scratch| {
             loop {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((index, item)) = next else { return };
@@ -56,15 +80,7 @@ impl Pool {
                     keep_earliest(&first_error, index, error);
                 }
             }
-        };
-        if let Some((own, others)) = scratch[..threads].split_first_mut() {
-            std::thread::scope(|scope| {
-                for other in others {
-                    scope.spawn(|| run(other));
-                }
-                run(own);
-            });
-        }
+        })?;
         match first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some((_, error)) => Err(error),
             None => Ok(()),

@@ -5,14 +5,13 @@
 //! - A table: rows of gradients are added in the order of tokens. The token embedding is also the last matrix: its two
 //!   gradients are summed apart and added at the end.
 //!
-//! So gradients do not depend on how sequences are cut into micro-batches, nor on who computes which output.
+//! Each part of the sums takes up the sequences in order, so gradients do not depend on who computes which part, nor on how
+//! many sequences are under way.
 
 use super::activations::SequenceWork;
 use super::forward::inputs;
 use super::model::Model;
-use crate::error::ArithmeticError;
 use crate::gemm::{Rows, Scratch, accumulate_transposed};
-use crate::pool::Pool;
 use crate::shape::ModelShape;
 use crate::weights::{LayerTensor, Role, TensorMut, Weights, WeightsError};
 
@@ -26,10 +25,6 @@ pub(crate) struct Gradients {
     lookup: Vec<f32>,
 }
 
-/// Memory of the threads that compute gradients.
-#[derive(Default)]
-pub(crate) struct GradientScratch(Vec<Scratch>);
-
 impl Gradients {
     /// All zeros.
     pub(crate) fn new(shape: &ModelShape) -> Result<Self, WeightsError> {
@@ -38,36 +33,27 @@ impl Gradients {
         Ok(Self { sums, lookup })
     }
 
-    /// Continues all chains over these sequences.
-    pub(crate) fn add(
-        &mut self,
-        model: &Model,
-        sequences: &[&SequenceWork],
-        pool: Pool,
-        scratch: &mut GradientScratch,
-    ) -> Result<(), ArithmeticError> {
-        let mut items = vec![Item::Lookup { distance: 0, out: &mut self.lookup }];
+    /// The parts that can be summed side by side.
+    pub(crate) fn parts(&mut self, shape: &ModelShape) -> Vec<Sum<'_>> {
+        let mut parts = vec![Sum::Lookup { distance: 0, out: &mut self.lookup }];
         let mut gain = 0;
         for (index, TensorMut { spec, values }) in self.sums.tensors_mut().into_iter().enumerate() {
             match spec.role {
                 Role::Norm => {
                     let first = gain;
                     gain += spec.cols;
-                    items.push(Item::Gain { first, out: values });
+                    parts.push(Sum::Gain { first, out: values });
                 }
-                Role::Embedding if index > 0 => items.push(Item::Lookup { distance: index, out: values }),
+                Role::Embedding if index > 0 => parts.push(Sum::Lookup { distance: index, out: values }),
                 Role::Embedding | Role::Matrix => {
-                    let source = Source::of(model.shape(), index);
+                    let source = Source::of(shape, index);
                     for (block, out) in values.chunks_mut(ROWS * spec.cols).enumerate() {
-                        items.push(Item::Product { source, row: block * ROWS, cols: spec.cols, out });
+                        parts.push(Sum::Product { source, row: block * ROWS, cols: spec.cols, out });
                     }
                 }
             }
         }
-        pool.for_each(&mut scratch.0, items, |scratch, item| {
-            item.add(model, sequences, scratch);
-            Ok(())
-        })
+        parts
     }
 
     /// The sums, all parts together.
@@ -83,7 +69,7 @@ impl Gradients {
 
 /// Which activations and which gradients a matrix's gradient is the product of.
 #[derive(Clone, Copy)]
-enum Source {
+pub(crate) enum Source {
     Head,
     Layer(usize, LayerTensor),
 }
@@ -127,42 +113,42 @@ impl Source {
     }
 }
 
-/// A part of the gradients that one thread computes.
-enum Item<'a> {
+/// A part of the gradients that one thread at a time sums.
+pub(crate) enum Sum<'a> {
+    /// Rows of a matrix's gradient.
     Product { source: Source, row: usize, cols: usize, out: &'a mut [f32] },
+    /// A gain's gradient.
     Gain { first: usize, out: &'a mut [f32] },
+    /// The gradient of a table that tokens this far back are looked up in.
     Lookup { distance: usize, out: &'a mut [f32] },
 }
 
-impl Item<'_> {
-    fn add(self, model: &Model, sequences: &[&SequenceWork], scratch: &mut Scratch) {
+impl Sum<'_> {
+    /// Continues all chains of this part over a sequence.
+    pub(crate) fn take_up(&mut self, model: &Model, work: &SequenceWork, scratch: &mut Scratch) {
         match self {
             Self::Product { source, row, cols, out } => {
-                for work in sequences {
-                    let (left, right, tokens) = source.factors(model, work);
-                    if tokens > 0 {
-                        let left = Rows { values: &left.values[row..], stride: left.stride };
-                        accumulate_transposed(model.isa, left, right, tokens, cols, out, scratch);
-                    }
+                let (left, right, tokens) = source.factors(model, work);
+                if tokens > 0 {
+                    let left = Rows { values: &left.values[*row..], stride: left.stride };
+                    accumulate_transposed(model.isa, left, right, tokens, *cols, out, scratch);
                 }
             }
             Self::Gain { first, out } => {
-                for work in sequences {
-                    for (sum, part) in out.iter_mut().zip(&work.dgains[first..]) {
-                        *sum += part;
-                    }
+                for (sum, part) in out.iter_mut().zip(&work.dgains[*first..]) {
+                    *sum += part;
                 }
             }
             Self::Lookup { distance, out } => {
                 let width = model.shape().width as usize;
-                for work in sequences {
-                    for (input, dx) in inputs([None; 2], &work.tokens).zip(work.x.chunks_exact(width)) {
-                        let token =
-                            if distance == 0 { Some(input.token) } else { input.previous[distance - 1] };
-                        let Some(token) = token else { continue };
-                        for (sum, dx) in out[token as usize * width..][..width].iter_mut().zip(dx) {
-                            *sum += dx;
-                        }
+                for (input, dx) in inputs([None; 2], &work.tokens).zip(work.x.chunks_exact(width)) {
+                    let token = match *distance {
+                        0 => Some(input.token),
+                        back => input.previous[back - 1],
+                    };
+                    let Some(token) = token else { continue };
+                    for (sum, dx) in out[token as usize * width..][..width].iter_mut().zip(dx) {
+                        *sum += dx;
                     }
                 }
             }

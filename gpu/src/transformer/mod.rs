@@ -33,7 +33,7 @@ pub(crate) mod rotate;
 
 pub(crate) use activations::{LayerState, Scratch, SequenceWork};
 pub(crate) use forward::{Fault, Input, Span, inputs};
-pub(crate) use gradient::{GradientScratch, Gradients};
+pub(crate) use gradient::{Gradients, Sum};
 pub(crate) use head::{HeadState, target_rows};
 pub(crate) use kv::{BLOCK, KvCache};
 pub(crate) use model::{Model, Purpose};

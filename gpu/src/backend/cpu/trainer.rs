@@ -1,21 +1,24 @@
 //! Optimiser steps.
 //!
-//! A step goes over its sequences in micro-batches. In each, sequences go forward and backward side by side, a thread
-//! each; then all threads share out the weights' gradients, whose chains continue from micro-batch to micro-batch.
+//! Sequences go forward and backward side by side, a thread each; as they are done, the parts of the weights' gradients take
+//! them up in order. A few are under way at a time, so that what one thread leaves is still in the caches when another wants it.
 
-use super::super::check::{MICRO_TOKENS, check_batch, fault_at, micro_batch};
+use super::super::check::{check_batch, fault_at};
 use super::super::objective::{Judgement, judge, step_error, step_report, total};
 use super::super::state;
 use super::super::{Averaging, Objective, SequenceReport, StepReport, TrainBatch};
 use super::super::{Trainer, TrainerConfig};
 use crate::dppo::Tally;
 use crate::error::ArithmeticError;
+use crate::gemm;
 use crate::optim::{Average, Optimiser};
 use crate::pool::Pool;
-use crate::transformer::{GradientScratch, Gradients, Model, Purpose, Scratch, SequenceWork};
+use crate::relay::{Relay, Runners};
+use crate::transformer::{Gradients, Model, Purpose, Scratch, SequenceWork, Sum};
 use crate::vector::Isa;
 use crate::weights::Weights;
-use core::cmp::Reverse;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Weights, optimiser and the memory of a step.
 pub(super) struct CpuTrainer {
@@ -23,10 +26,18 @@ pub(super) struct CpuTrainer {
     pool: Pool,
     optimiser: Optimiser,
     average: Option<Average>,
-    works: Vec<SequenceWork>,
-    scratch: Vec<Scratch>,
-    gradient_scratch: GradientScratch,
-    pub(super) micro_tokens: usize,
+    /// One a sequence under way.
+    works: Vec<RwLock<SequenceWork>>,
+    scratch: Vec<Memory>,
+    /// Sequences under way at most.
+    pub(super) window: usize,
+}
+
+/// Memory of a thread.
+#[derive(Default)]
+struct Memory {
+    pass: Scratch,
+    sum: gemm::Scratch,
 }
 
 impl CpuTrainer {
@@ -50,8 +61,7 @@ impl CpuTrainer {
             average,
             works: Vec::new(),
             scratch: Vec::new(),
-            gradient_scratch: GradientScratch::default(),
-            micro_tokens: MICRO_TOKENS,
+            window: pool.threads(),
         })
     }
 
@@ -70,32 +80,19 @@ impl CpuTrainer {
         objective: &Objective,
     ) -> Result<(Weights, Vec<SequenceReport>, Tally), ArithmeticError> {
         let n_tokens = batch.sequences.iter().map(|one| one.sequence.target_count() as u64).sum();
+        let count = batch.sequences.len();
         let mut gradients = Gradients::new(self.model.shape())?;
-        let mut reports: Vec<(SequenceReport, Tally)> = Vec::new();
-        reports.resize_with(batch.sequences.len(), Default::default);
-        let mut first = 0;
-        while first < batch.sequences.len() {
-            let count = micro_batch(&batch.sequences[first..], self.micro_tokens);
-            while self.works.len() < count {
-                self.works.push(SequenceWork::new(self.model.shape()));
-            }
-            let mut items: Vec<Item<'_>> = Vec::new();
-            for (offset, report) in reports[first..first + count].iter_mut().enumerate() {
-                items.push(Item { index: first + offset, report });
-            }
-            // The longest first: threads end together, and the first memory is always the largest.
-            items.sort_by_key(|item| Reverse(batch.sequences[item.index].sequence.tokens.len()));
-            let order: Vec<usize> = items.iter().map(|item| item.index - first).collect();
-            let pass = Pass { model: &self.model, batch, objective, n_tokens };
-            let works: Vec<(Item<'_>, &mut SequenceWork)> = items.into_iter().zip(&mut self.works).collect();
-            self.pool
-                .for_each(&mut self.scratch, works, |scratch, (item, work)| pass.run(item, work, scratch))?;
-            let mut works: Vec<(usize, &SequenceWork)> = order.into_iter().zip(&self.works).collect();
-            works.sort_by_key(|&(index, _)| index);
-            let works: Vec<&SequenceWork> = works.into_iter().map(|(_, work)| work).collect();
-            gradients.add(&self.model, &works, self.pool, &mut self.gradient_scratch)?;
-            first += count;
-        }
+        let shape = self.model.shape();
+        self.works.resize_with(self.window.max(1), || RwLock::new(SequenceWork::new(shape)));
+        let step = Step {
+            pass: Pass { model: &self.model, batch, objective, n_tokens },
+            works: &self.works,
+            reports: Mutex::new(vec![Default::default(); count]),
+            sums: gradients.parts(shape).into_iter().map(Mutex::new).collect(),
+        };
+        let relay = Relay { items: count, sums: step.sums.len(), window: self.works.len() };
+        relay.run(self.pool, &mut self.scratch, &step)?;
+        let reports = step.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         let total = total(reports.iter().map(|(_, tally)| tally));
         Ok((gradients.finish(), reports.into_iter().map(|(report, _)| report).collect(), total))
     }
@@ -169,10 +166,38 @@ impl Trainer for CpuTrainer {
     }
 }
 
-/// One sequence of a micro-batch.
-struct Item<'a> {
-    index: usize,
-    report: &'a mut (SequenceReport, Tally),
+/// The gradients of a step, while threads are at them. Locks only say to the compiler what the relay promises: nobody waits
+/// for one.
+struct Step<'a> {
+    pass: Pass<'a>,
+    /// Of the sequence at a place, the one with that place's remainder.
+    works: &'a [RwLock<SequenceWork>],
+    reports: Mutex<Vec<(SequenceReport, Tally)>>,
+    sums: Vec<Mutex<Sum<'a>>>,
+}
+
+impl Runners for Step<'_> {
+    type Scratch = Memory;
+
+    fn make(&self, index: usize, memory: &mut Memory) -> Result<(), ArithmeticError> {
+        let work = &self.works[index % self.works.len()];
+        let mut work = work.write().unwrap_or_else(PoisonError::into_inner);
+        let report = self.pass.run(index, &mut work, &mut memory.pass)?;
+        locked(&self.reports)[index] = report;
+        Ok(())
+    }
+
+    fn take_up(&self, sum: usize, sequences: Range<usize>, memory: &mut Memory) {
+        let mut sum = locked(&self.sums[sum]);
+        for index in sequences {
+            let work = self.works[index % self.works.len()].read().unwrap_or_else(PoisonError::into_inner);
+            sum.take_up(self.pass.model, &work, &mut memory.sum);
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Forward, objective, backward of one sequence.
@@ -186,11 +211,10 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn run(
         &self,
-        item: Item<'_>,
+        index: usize,
         work: &mut SequenceWork,
         scratch: &mut Scratch,
-    ) -> Result<(), ArithmeticError> {
-        let Item { index, report } = item;
+    ) -> Result<(SequenceReport, Tally), ArithmeticError> {
         let of = &self.batch.sequences[index];
         let sequence = &of.sequence;
         let (model, temperature) = (self.model, self.batch.temperature);
@@ -200,7 +224,6 @@ impl Pass<'_> {
         let Judgement { gradients, keep, tally } =
             judge(self.objective, of, index, &found.log_probs, self.n_tokens)?;
         model.backward_sequence(&sequence.targets, &found, &gradients, temperature, work, scratch);
-        *report = (SequenceReport { log_probs: found.log_probs, entropies: found.entropies, keep }, tally);
-        Ok(())
+        Ok((SequenceReport { log_probs: found.log_probs, entropies: found.entropies, keep }, tally))
     }
 }
