@@ -210,7 +210,11 @@ mod tests {
         }
     }
 
-    fn run(relay: Relay, threads: usize, fails: fn(usize) -> bool) -> (Result<(), ArithmeticError>, Recorder) {
+    fn run(
+        relay: Relay,
+        threads: usize,
+        fails: fn(usize) -> bool,
+    ) -> (Result<(), ArithmeticError>, Recorder) {
         let recorder = Recorder {
             relay,
             made: Mutex::default(),

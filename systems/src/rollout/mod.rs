@@ -1,6 +1,8 @@
 //! Plays episodes: many at once on every core, each a pure function of policy version, task, seed and harness.
 
 mod assignment;
+mod cohort;
+mod deal;
 mod guess;
 mod lane;
 mod live;

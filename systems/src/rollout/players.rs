@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use bevy_ecs::prelude::Resource;
 use tadpole_gpu::ArithmeticError;
@@ -15,6 +14,7 @@ use tadpole_kernel::id::{Digest, Iteration, Version};
 use tadpole_kernel::world::WorldView;
 
 use super::assignment::{Assignment, Played};
+use super::deal::Deal;
 use super::guess::Guesses;
 use super::lane;
 use crate::capability::{Judge, Recipe, Shelf};
@@ -56,7 +56,7 @@ pub struct Players {
     pub(super) tokenizer: Arc<Tokenizer>,
     pub(super) end_of_turn: u32,
     pub(super) budget: TokenBudget,
-    pub(super) slots: usize,
+    pub(super) seats: usize,
     pub(super) meter: Meter,
     pub(super) guesses: Guesses,
     shelf: Shelf,
@@ -64,7 +64,9 @@ pub struct Players {
 
 /// Episodes that one core decodes together: enough to amortise the weights, few enough for their keys and values to stay in
 /// its caches (about 300 KB an episode of the shipped policy).
-const SLOTS: usize = 16;
+const SEATS: usize = 16;
+/// Episodes of one task that a lane plays together at most.
+const RUN: usize = 8;
 
 impl Players {
     /// Players of `harness`; `end_of_turn` is the token that ends a turn.
@@ -84,7 +86,7 @@ impl Players {
             tokenizer,
             end_of_turn,
             budget,
-            slots: SLOTS,
+            seats: SEATS,
             meter: Meter::default(),
             guesses: Guesses::default(),
             shelf,
@@ -164,8 +166,8 @@ impl Players {
     ) -> Result<Vec<(usize, Played)>, PlayError> {
         let _playing = self.meter.playing(assignments.len());
         let lanes = self.recipe.threads().min(assignments.len()).max(1);
-        let next = AtomicUsize::new(0);
-        let lane = || lane::run(self, policy, assignments, &next);
+        let deal = Deal::new(assignments, RUN.min(self.seats));
+        let lane = || lane::run(self, policy, &deal);
         if lanes == 1 {
             return lane();
         }
