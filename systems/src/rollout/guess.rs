@@ -30,6 +30,14 @@ pub(super) struct Guess {
     sampled: Vec<usize>,
 }
 
+/// Tokens of a guess that follow one another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stretch<'a> {
+    pub(super) tokens: &'a [u32],
+    /// Places in them behind which a token was sampled, ascending.
+    pub(super) wanted: Vec<usize>,
+}
+
 impl Guesses {
     /// Those that `proposal` has.
     pub(super) fn of(proposal: &Proposal) -> Self {
@@ -72,9 +80,8 @@ impl Guess {
         self.tokens.starts_with(history)
     }
 
-    /// The next tokens to read from position `from` on, at most `most`, with the places in them behind which a token was
-    /// sampled; `None` where no sampled token follows.
-    pub(super) fn stretch(&self, from: usize, most: usize) -> Option<(&[u32], Vec<usize>)> {
+    /// The next tokens to read from position `from` on, at most `most`; `None` where no sampled token follows.
+    pub(super) fn stretch(&self, from: usize, most: usize) -> Option<Stretch<'_>> {
         let last = *self.sampled.last()?;
         let end = last.min(from.checked_add(most)?);
         if end <= from {
@@ -82,7 +89,27 @@ impl Guess {
         }
         let first = self.sampled.partition_point(|&position| position <= from);
         let wanted = self.sampled[first..].iter().map(|position| position - 1 - from);
-        Some((&self.tokens[from..end], wanted.take_while(|&place| place < end - from).collect()))
+        let wanted = wanted.take_while(|&place| place < end - from).collect();
+        Some(Stretch { tokens: &self.tokens[from..end], wanted })
+    }
+}
+
+impl<'a> Stretch<'a> {
+    /// Its first token, and whether one was sampled behind it.
+    pub(super) fn first_step(&self) -> (Option<u32>, bool) {
+        (self.tokens.first().copied(), self.wanted.first() == Some(&0))
+    }
+
+    /// What both begin with.
+    pub(super) fn common(&self, other: &Self) -> Self {
+        let alike = self.tokens.iter().zip(other.tokens).take_while(|(one, other)| one == other).count();
+        let mut pairs = self.wanted.iter().zip(&other.wanted);
+        let parting = pairs.find(|(one, other)| one != other).map(|(&one, &other)| one.min(other));
+        let shorter = self.wanted.len().min(other.wanted.len());
+        let lone = [&self.wanted, &other.wanted].into_iter().find_map(|wanted| wanted.get(shorter).copied());
+        let count = [parting, lone].into_iter().flatten().fold(alike, usize::min);
+        let wanted = self.wanted.iter().copied().take_while(|&place| place < count).collect();
+        Self { tokens: &self.tokens[..count], wanted }
     }
 }
 
@@ -120,12 +147,33 @@ mod tests {
         }
     }
 
+    fn stretch<'a>(tokens: &'a [u32], wanted: &[usize]) -> Stretch<'a> {
+        Stretch { tokens, wanted: wanted.to_vec() }
+    }
+
+    #[test]
+    fn what_stretches_begin_with_ends_where_tokens_or_samples_differ() {
+        let one = stretch(&[1, 2, 3, 4, 5], &[0, 3]);
+        for (other, common) in [
+            (one.clone(), one.clone()),
+            (stretch(&[1, 2, 9, 4, 5], &[0, 3]), stretch(&[1, 2], &[0])),
+            (stretch(&[1, 2, 3], &[0]), stretch(&[1, 2, 3], &[0])),
+            (stretch(&[1, 2, 3, 4, 5], &[0, 2]), stretch(&[1, 2], &[0])),
+            (stretch(&[1, 2, 3, 4, 5], &[0]), stretch(&[1, 2, 3], &[0])),
+            (stretch(&[1, 2, 3, 4, 5], &[0, 3, 4]), stretch(&[1, 2, 3, 4], &[0, 3])),
+            (stretch(&[7, 2, 3, 4, 5], &[0, 3]), stretch(&[], &[])),
+            (stretch(&[1, 2, 3, 4, 5], &[1, 3]), stretch(&[], &[])),
+        ] {
+            assert_eq!((one.common(&other), other.common(&one)), (common.clone(), common), "{other:?}");
+        }
+    }
+
     #[test]
     fn stretches_hold_every_token_but_those_behind_the_last_logits_and_want_a_row_for_every_sampled_one() {
         let guess = guess(&[10, 11, 12, 13, 14, 15, 16, 17], &[(2, 4), (6, 8)]).unwrap();
-        assert_eq!(guess.stretch(1, 128), Some((&[11, 12, 13, 14, 15, 16][..], vec![0, 1, 4, 5])));
-        assert_eq!(guess.stretch(1, 3), Some((&[11, 12, 13][..], vec![0, 1])));
-        assert_eq!(guess.stretch(4, 3), Some((&[14, 15, 16][..], vec![1, 2])));
+        assert_eq!(guess.stretch(1, 128), Some(stretch(&[11, 12, 13, 14, 15, 16], &[0, 1, 4, 5])));
+        assert_eq!(guess.stretch(1, 3), Some(stretch(&[11, 12, 13], &[0, 1])));
+        assert_eq!(guess.stretch(4, 3), Some(stretch(&[14, 15, 16], &[1, 2])));
         assert_eq!(guess.stretch(7, 3), None);
     }
 

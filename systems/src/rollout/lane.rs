@@ -3,18 +3,13 @@
 use std::ops::ControlFlow;
 
 use tadpole_gpu::backend::{Decoder, Policy};
-use tadpole_kernel::event::Exit;
 
-use super::assignment::{Assignment, Played};
+use super::assignment::Played;
 use super::cohort::{Cohort, Seated};
 use super::deal::Deal;
-use super::guess::Guess;
+use super::follow::Guided;
 use super::live::{Live, Opened};
 use super::players::{PlayError, Players};
-
-/// Tokens of a guessed history that are read at once: enough to amortise the weights, few enough that their logits stay in
-/// the nearer caches.
-const STRETCH: usize = 128;
 
 /// Plays assignments until none is left. What an episode becomes does not depend on the lane or on its neighbours.
 pub(super) fn run<'a>(
@@ -39,11 +34,11 @@ pub(super) fn run<'a>(
     }
 }
 
-struct Lane<'a> {
-    players: &'a Players,
+pub(super) struct Lane<'a> {
+    pub(super) players: &'a Players,
     /// A slot for each seat, and the last one for `prefix`.
-    decoder: Box<dyn Decoder>,
-    vocab: usize,
+    pub(super) decoder: Box<dyn Decoder>,
+    pub(super) vocab: usize,
     /// What the opening of the last episode was, but for its last token: the members of a group share it.
     prefix: Vec<u32>,
     /// By slot. *Invariant*: all their episodes together are at most as many as there are slots, so that a slot is free for
@@ -51,15 +46,26 @@ struct Lane<'a> {
     cohorts: Vec<Option<Cohort<'a>>>,
     done: Vec<(usize, Played)>,
     /// Room for logits of guessed histories.
-    logits: Vec<f32>,
+    pub(super) logits: Vec<f32>,
 }
 
 impl<'a> Lane<'a> {
     /// Opens episodes until the next run of them has no seats, or none is left.
     fn fill(&mut self, deal: &Deal<'a>) -> Result<(), PlayError> {
         while let Some(run) = deal.take(self.free_seats()) {
+            let (mut guided, mut unguided) = (Vec::new(), Vec::new());
             for &(index, assignment) in run {
-                self.open(index, assignment)?;
+                match Live::open(self.players, assignment)? {
+                    Opened::Over(played) => self.finished(index, *played),
+                    Opened::UnderWay(episode) => match self.players.guesses.about(assignment) {
+                        Some(guess) => guided.push(Guided { seated: (index, episode), guess }),
+                        None => unguided.push((index, episode)),
+                    },
+                }
+            }
+            unguided.extend(self.follow(guided)?);
+            for seated in unguided {
+                self.seat(seated)?;
             }
         }
         Ok(())
@@ -69,29 +75,13 @@ impl<'a> Lane<'a> {
         self.cohorts.len() - self.cohorts.iter().flatten().map(Cohort::len).sum::<usize>()
     }
 
+    pub(super) fn free_slots(&self) -> Vec<usize> {
+        (0..self.cohorts.len()).filter(|&slot| self.cohorts[slot].is_none()).collect()
+    }
+
     fn free_slot(&self) -> usize {
         let free = self.cohorts.iter().position(Option::is_none);
         free.expect("there are as many slots as seats, and a seat is free")
-    }
-
-    /// Opens an episode; one that is over at once takes no seat.
-    fn open(&mut self, index: usize, assignment: &'a Assignment) -> Result<(), PlayError> {
-        let mut episode = match Live::open(self.players, assignment)? {
-            Opened::Over(played) => {
-                self.finished(index, *played);
-                return Ok(());
-            }
-            Opened::UnderWay(episode) => episode,
-        };
-        if let Some(guess) = self.players.guesses.about(assignment) {
-            let slot = self.free_slot();
-            self.begin(slot, &mut episode)?;
-            if let Some(exit) = self.follow(slot, &mut episode, &guess)? {
-                self.finished(index, episode.finish(exit)?);
-                return Ok(());
-            }
-        }
-        self.seat((index, episode))
     }
 
     /// Gives an episode a seat: in the cohort that is where it is, or in one of its own.
@@ -110,7 +100,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Has a slot hold the opening of an episode, but for its last token. It is read once for all members of a group.
-    fn begin(&mut self, slot: usize, episode: &mut Live<'_>) -> Result<(), PlayError> {
+    pub(super) fn begin(&mut self, slot: usize, episode: &mut Live<'_>) -> Result<(), PlayError> {
         let holder = self.cohorts.len();
         let prefix = episode.prefix();
         if self.prefix != prefix {
@@ -124,39 +114,6 @@ impl<'a> Lane<'a> {
         self.decoder.fork(holder, slot)?;
         episode.fed(self.prefix.len());
         Ok(())
-    }
-
-    /// Plays an episode along a guessed history, as far as it turns out to be the true one; the exit where that is to the
-    /// end. The slot must begin anew otherwise.
-    fn follow(
-        &mut self,
-        slot: usize,
-        episode: &mut Live<'_>,
-        guess: &Guess,
-    ) -> Result<Option<Exit>, PlayError> {
-        let mut from = self.prefix.len();
-        while guess.begins(episode.history())
-            && let Some((tokens, wanted)) = guess.stretch(from, STRETCH)
-        {
-            // What cannot be read (a token that there is none of, more than the context holds) was never drawn.
-            if self.decoder.read(slot, tokens, &wanted, &mut self.logits).is_err() {
-                return Ok(None);
-            }
-            for (row, place) in self.logits.chunks_exact(self.vocab).zip(wanted) {
-                let read = from + place + 1;
-                // The row's logits stand behind `read` tokens of the guess: they must be the whole history, and be it.
-                if episode.history().len() != read || !guess.begins(episode.history()) {
-                    return Ok(None);
-                }
-                self.players.meter.sampled(1);
-                self.players.meter.followed(1);
-                if let Some(exit) = episode.advance(row)? {
-                    return Ok(Some(exit));
-                }
-            }
-            from += tokens.len();
-        }
-        Ok(None)
     }
 
     /// Draws the next token of every live episode; `false` where there is none.
@@ -192,7 +149,7 @@ impl<'a> Lane<'a> {
         Ok(true)
     }
 
-    fn finished(&mut self, index: usize, played: Played) {
+    pub(super) fn finished(&mut self, index: usize, played: Played) {
         self.done.push((index, played));
         self.players.meter.played();
     }

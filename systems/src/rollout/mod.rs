@@ -3,6 +3,7 @@
 mod assignment;
 mod cohort;
 mod deal;
+mod follow;
 mod guess;
 mod lane;
 mod live;
