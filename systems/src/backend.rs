@@ -29,6 +29,7 @@ fn on_processor(exec: &Exec, threads: usize) -> Result<Arc<dyn Backend>, Arithme
         schema::Isa::Scalar => Isa::by_name("scalar")?,
         schema::Isa::Avx2 => Isa::by_name("avx2")?,
         schema::Isa::Avx512 => Isa::by_name("avx512")?,
+        schema::Isa::Neon => Isa::by_name("neon")?,
     };
     Ok(Arc::new(CpuBackend::with_isa(threads, isa)?))
 }

@@ -37,6 +37,8 @@ choice! {
         Avx2 = "avx2",
         /// AVX-512F.
         Avx512 = "avx512",
+        /// NEON, of ARM processors.
+        Neon = "neon",
     }
 }
 
