@@ -1,7 +1,9 @@
 //! The stores.
 
 use std::error::Error;
-use std::path::Path;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fjall::{Database as FjallDatabase, Keyspace, KeyspaceCreateOptions, PersistMode};
@@ -15,11 +17,17 @@ use tadpole_kernel::storage::{Disk, Storage};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Keeps events in order.
-pub trait Store: Sized {
+pub trait Store {
     /// Opens an empty store.
-    fn open(directory: &Path) -> Result<Self>;
+    fn open(directory: &Path) -> Result<Self>
+    where
+        Self: Sized;
     /// Adds a group; it is durable when this returns.
     fn append(&mut self, group: &[Vec<u8>]) -> Result<()>;
+    /// Brings what was appended to where it stays.
+    fn settle(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Reads everything in order, with the store's checks; how many bytes the events have.
     fn scan(&self) -> Result<usize>;
 }
@@ -92,7 +100,7 @@ impl Store for Redb {
     }
 }
 
-/// fjall: a log-structured merge tree; a batch is synced to its journal.
+/// fjall: a log-structured merge tree; a batch is synced to its journal, and sorted into tables later.
 pub struct Fjall {
     database: FjallDatabase,
     events: Keyspace,
@@ -113,6 +121,12 @@ impl Store for Fjall {
             self.next += 1;
         }
         batch.commit()?;
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        // Made for its own tests; events would be scanned in memory otherwise.
+        self.events.rotate_memtable_and_wait()?;
         Ok(())
     }
 
@@ -161,5 +175,28 @@ impl Store for Sqlite {
             bytes += row.get_ref(0)?.as_blob()?.len();
         }
         Ok(bytes)
+    }
+}
+
+/// A file that groups are appended to, each synced. It cannot tell one event from the next.
+pub struct Bare {
+    path: PathBuf,
+    file: File,
+}
+
+impl Store for Bare {
+    fn open(directory: &Path) -> Result<Self> {
+        let path = directory.join("file");
+        Ok(Self { file: File::create_new(&path)?, path })
+    }
+
+    fn append(&mut self, group: &[Vec<u8>]) -> Result<()> {
+        self.file.write_all(&group.concat())?;
+        self.file.sync_data()?;
+        Ok(())
+    }
+
+    fn scan(&self) -> Result<usize> {
+        Ok(std::fs::read(&self.path)?.len())
     }
 }

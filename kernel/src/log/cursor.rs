@@ -116,7 +116,10 @@ impl Cursor {
 
     /// Opens the log behind `commit`, which is said to end at byte `end` of `segment`; `None` where it does not. What lies
     /// before is not read: whoever goes on from there must know the world that this commit names.
-    pub(crate) fn open_behind(
+    ///
+    /// What follows is read, and judged, as by a cursor that came here from the start: how it goes on depends on position,
+    /// run and tail alone, and these are what segment header and commit say.
+    pub fn open_behind(
         storage: Arc<dyn Storage>,
         segment: u32,
         end: u64,

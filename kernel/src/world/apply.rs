@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use super::component::{
-    Candidate, Content, Evaluation, History, IterationFunnel, Phase, Policy, Progress, Status, Task,
-    TaskSource, Trajectory, Update,
+    Candidate, Content, Evaluation, IterationFunnel, Phase, Policy, Progress, Status, Task, TaskSource,
+    Trajectory, Update,
 };
+use super::history::History;
 use super::index::Index;
 use super::view::RUN;
 use super::{Funnel, World};

@@ -12,8 +12,7 @@ use std::sync::Arc;
 use bevy_ecs::prelude::Component;
 use serde::{Deserialize, Serialize};
 
-use crate::canonical;
-use crate::event::{Direction, Exit, Facts, Purpose, Refinement, Rejection, Segment, TaskContent};
+use crate::event::{Direction, Exit, Facts, Purpose, Refinement, Rejection, TaskContent};
 use crate::id::{Digest, Iteration, Member, StableId, Version, Visit};
 
 /// Where the run stands. On `StableId(0)` alone.
@@ -187,49 +186,6 @@ pub struct Trajectory {
     pub tool_calls: u32,
     /// Digest of its token histories and log-probabilities.
     pub history: Digest,
-}
-
-/// A trajectory's token histories. Leaves the world when its iteration ends, and is never kept for evaluations.
-#[derive(Component, Clone, Debug, PartialEq)]
-pub struct History {
-    /// The segments.
-    pub segments: Arc<Vec<Segment>>,
-    digest: Digest,
-}
-
-impl History {
-    pub(super) fn new(segments: Vec<Segment>) -> Self {
-        let mut bytes = Vec::new();
-        let digest = match canonical::write(&segments, &mut bytes) {
-            Ok(_) => Digest::of(&bytes),
-            // Unreachable for derived implementations; kept total.
-            Err(error) => Digest::of(error.to_string().as_bytes()),
-        };
-        Self { segments: Arc::new(segments), digest }
-    }
-
-    /// Digest over the canonical bytes of the segments.
-    pub fn digest(&self) -> Digest {
-        self.digest
-    }
-}
-
-/// The segments for people; their digest, computed once, as canonical bytes: tokens are most of a world.
-impl Serialize for History {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            self.segments.serialize(serializer)
-        } else {
-            self.digest.serialize(serializer)
-        }
-    }
-}
-
-/// What a keyframe holds of it: the segments.
-impl<'de> Deserialize<'de> for History {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::deserialize(deserializer).map(Self::new)
-    }
 }
 
 /// What was learnt about a policy on the held-out sets. On the policy that was measured.

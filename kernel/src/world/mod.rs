@@ -5,6 +5,7 @@
 
 mod apply;
 mod component;
+mod history;
 mod index;
 mod ledger;
 mod rebuild;
@@ -16,6 +17,7 @@ use bevy_ecs::prelude::EntityRef;
 use serde_json::Value;
 
 pub use component::*;
+pub use history::History;
 pub use index::{Identity, Index};
 pub use rebuild::{DigestFault, WorldDifference};
 pub use registry::Registered;

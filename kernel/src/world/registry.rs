@@ -8,9 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::World;
-use super::component::{
-    Candidate, Content, Evaluation, Funnel, History, Policy, Progress, Task, Trajectory, Update,
-};
+use super::component::{Candidate, Content, Evaluation, Funnel, Policy, Progress, Task, Trajectory, Update};
+use super::history::History;
 use crate::canonical::{self, Malformed, Reader};
 use crate::event::Segment;
 use crate::id::StableId;

@@ -4,9 +4,8 @@ use std::ops::RangeBounds;
 
 use bevy_ecs::system::SystemParam;
 
-use super::component::{
-    Candidate, Content, Evaluation, Funnel, History, Policy, Progress, Task, Trajectory, Update,
-};
+use super::component::{Candidate, Content, Evaluation, Funnel, Policy, Progress, Task, Trajectory, Update};
+use super::history::History;
 use super::index::Index;
 use super::registry::Registered;
 use crate::id::StableId;

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tadpole_kernel::blob::Moments;
 use tadpole_kernel::decide::{Keep, Systems};
 use tadpole_kernel::diff::{self, Comparison};
 use tadpole_kernel::driver::{Kernel, KernelError};
@@ -14,7 +13,6 @@ use tadpole_kernel::id::{Digest, Step};
 use tadpole_kernel::keyframe::{self, Spacing};
 use tadpole_kernel::replay::Replay;
 use tadpole_kernel::run::{RunError, RunHeader, RunReader};
-use tadpole_kernel::upkeep::{self, Problem};
 use tadpole_kernel::verify::{Era, Report, VerifyOptions, verify_lineage};
 
 use crate::toy::{self, header, systems, systems_that_keep};
@@ -22,16 +20,16 @@ use crate::toy::{self, header, systems, systems_that_keep};
 const CHANGED: &str = "name = \"toy\"\nrule = \"generous\"\n";
 
 /// The toy under another rule of admission: see `toy::generous`.
-fn changed() -> RunHeader {
+pub(crate) fn changed() -> RunHeader {
     RunHeader { scenario: Digest::of(CHANGED.as_bytes()), ..header() }
 }
 
-fn make(parent: &Path, at: Step, dir: &Path, header: RunHeader) -> Result<Forked, ForkError> {
+pub(crate) fn make(parent: &Path, at: Step, dir: &Path, header: RunHeader) -> Result<Forked, ForkError> {
     fork(Prefix::read(parent, at)?, &Fork { dir, scenario: CHANGED, header })
 }
 
 /// A finished run that kept every blob, so that it can be forked anywhere.
-fn parent() -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn parent() -> (tempfile::TempDir, PathBuf) {
     let (temp, dir) = toy::place();
     let mut kernel = Kernel::create(&dir, toy::SCENARIO, header(), systems_that_keep(Keep::All)).unwrap();
     kernel.run(|_| {}).unwrap();
@@ -39,7 +37,7 @@ fn parent() -> (tempfile::TempDir, PathBuf) {
 }
 
 /// The last step of iteration 1.
-fn boundary(dir: &Path) -> Step {
+pub(crate) fn boundary(dir: &Path) -> Step {
     let ends = |event: &Event| matches!(event, Event::IterationFinished(it) if it.iteration.0 == 1);
     toy::find(dir, ends).0
 }
@@ -48,7 +46,7 @@ fn last(dir: &Path) -> Step {
     RunReader::open(dir).unwrap().totals().unwrap().last.step
 }
 
-fn run_on(dir: &Path, header: RunHeader, systems: Systems) {
+pub(crate) fn run_on(dir: &Path, header: RunHeader, systems: Systems) {
     Kernel::resume(dir, header, systems).unwrap().run(|_| {}).unwrap();
 }
 
@@ -113,41 +111,6 @@ fn opening_a_fork_and_going_on_with_it_writes_to_no_file_of_the_parent() {
             assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), date, "{name}: {}", path.display());
         }
     }
-}
-
-#[test]
-fn a_fork_is_whole_when_its_ancestors_scenarios_are_there() {
-    let (temp, dir) = parent();
-    let child = temp.path().join("child");
-    let forked = make(&dir, boundary(&dir), &child, header()).unwrap();
-    assert!(upkeep::check(&child, Moments::Carried).problems.is_empty());
-    let scenario = format!("lineage/{}.toml", forked.parent);
-    fs::remove_file(child.join(&scenario)).unwrap();
-    let problems = upkeep::check(&child, Moments::Carried).problems;
-    assert_eq!(problems.iter().map(Problem::place).collect::<Vec<_>>(), [(scenario, None)]);
-}
-
-#[test]
-fn what_is_salvaged_of_a_fork_is_the_fork_and_before_its_first_step_the_parent() {
-    let (temp, dir) = parent();
-    let (at, child) = (boundary(&dir), temp.path().join("child"));
-    make(&dir, at, &child, changed()).unwrap();
-    run_on(&child, changed(), toy::generous());
-    let (whole, own) = (temp.path().join("whole"), "log/00000001.seg");
-    upkeep::salvage(&child, &whole, Moments::Carried).unwrap();
-    toy::assert_same_content(&child, &whole);
-    assert!(upkeep::check(&whole, Moments::Carried).problems.is_empty());
-    drop(Kernel::resume(&whole, changed(), toy::generous()).unwrap());
-    let mut bytes = fs::read(child.join(own)).unwrap();
-    bytes[200] ^= 1;
-    fs::write(child.join(own), bytes).unwrap();
-    let first = temp.path().join("first");
-    let saved = upkeep::salvage(&child, &first, Moments::Carried).unwrap();
-    assert_eq!(saved.last.step, at, "all that the fork shares with its parent");
-    assert!(saved.last_seen > at);
-    assert_eq!(RunReader::open(&first).unwrap().scenario().unwrap(), toy::SCENARIO);
-    run_on(&first, header(), systems_that_keep(Keep::All));
-    toy::assert_same_content(&first, &dir);
 }
 
 #[test]

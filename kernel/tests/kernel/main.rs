@@ -11,6 +11,7 @@ mod damage;
 mod effects;
 mod faulty;
 mod forks;
+mod forks_upkeep;
 mod golden;
 mod keyframes;
 mod lifecycle;

@@ -68,10 +68,7 @@ fn turn(
     let failed = |error: io::Error| terminal_failure(&error);
     terminal.draw(|frame| view::draw(state, frame)).map_err(failed)?;
     if !event::poll(TICK).map_err(failed)? {
-        match recording.more() {
-            Ok(more) => state.grow(more),
-            Err(failure) => state.say(failure.to_string()),
-        }
+        refresh(state, recording);
         return Ok(());
     }
     // Whatever was typed meanwhile comes first, so that a held key does not load every step that it passes.
@@ -83,6 +80,14 @@ fn turn(
         if !event::poll(Duration::ZERO).map_err(failed)? {
             return Ok(());
         }
+    }
+}
+
+/// Takes in what was committed since the last look.
+fn refresh(state: &mut State, recording: &mut dyn Recording) {
+    match recording.more() {
+        Ok(more) => state.grow(more),
+        Err(failure) => state.say(failure.to_string()),
     }
 }
 
@@ -106,5 +111,7 @@ fn terminal_failure(error: &io::Error) -> Failure {
         .help("`tadpole show` prints the same without one")
 }
 
+#[cfg(test)]
+mod growth;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Screens of a fixed run, and how keys move through it.
 
+use std::path::Path;
+
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -9,21 +11,26 @@ use super::*;
 use crate::engine::{Engine, Episode, Kind, Local, Outline, Sheet, Shown, Subject, TokenTable};
 
 /// A terminal of a size, with a run of nano on it.
-struct Screen {
-    recording: Box<dyn Recording>,
-    state: State,
+pub(super) struct Screen {
+    pub(super) recording: Box<dyn Recording>,
+    pub(super) state: State,
     terminal: Terminal<TestBackend>,
 }
 
 impl Screen {
     fn new(width: u16, height: u16) -> Self {
-        let mut recording = Local.open(nano::run()).unwrap();
+        Self::over(nano::run(), width, height)
+    }
+
+    /// The same of another run.
+    pub(super) fn over(run: &Path, width: u16, height: u16) -> Self {
+        let mut recording = Local.open(run).unwrap();
         let state = State::new(recording.title(), recording.more().unwrap());
         Self { recording, state, terminal: Terminal::new(TestBackend::new(width, height)).unwrap() }
     }
 
     /// Presses keys: `<right>` and the like by name, others as they are.
-    fn press(&mut self, keys: &str) -> &mut Self {
+    pub(super) fn press(&mut self, keys: &str) -> &mut Self {
         for key in keys.split_inclusive(['>', '<']).flat_map(named) {
             self.state.press(KeyEvent::new(key, KeyModifiers::NONE));
             load(&mut self.state, self.recording.as_mut());
@@ -31,7 +38,7 @@ impl Screen {
         self
     }
 
-    fn shown(&mut self) -> String {
+    pub(super) fn shown(&mut self) -> String {
         load(&mut self.state, self.recording.as_mut());
         self.terminal.draw(|frame| view::draw(&self.state, frame)).unwrap();
         self.terminal.backend().to_string()
@@ -235,51 +242,6 @@ fn no_key_fails_anywhere() {
         screen.terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         screen.shown();
     }
-}
-
-#[test]
-fn a_run_that_grows_is_followed_until_one_goes_back() {
-    let mut recording = Local.open(nano::run()).unwrap();
-    let mut steps = recording.more().unwrap();
-    assert_eq!(recording.more().unwrap(), [], "nothing was added");
-    let later = steps.split_off(10);
-    let mut state = State::new("nano".into(), steps);
-    assert_eq!((state.step, state.follows), (9, true), "a run that is not over is shown at its end");
-    let (more, rest) = later.split_at(5);
-    state.grow(more.to_vec());
-    assert_eq!(state.step, 14);
-    state.press(KeyEvent::new(KeyCode::Left, KeyModifiers::NONE));
-    state.grow(rest.to_vec());
-    assert_eq!((state.step, state.follows), (13, false));
-    state.press(KeyEvent::new(KeyCode::Char('f'), KeyModifiers::NONE));
-    assert_eq!(state.step, state.steps.len() - 1);
-}
-
-#[test]
-fn a_recording_tells_of_what_was_committed_since_it_was_asked() {
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::create_dir(directory.path().join("log")).unwrap();
-    let copy = |file: &str| std::fs::copy(nano::run().join(file), directory.path().join(file)).unwrap();
-    copy("scenario.toml");
-    copy("log/00000000.seg");
-    let mut recording = Local.open(directory.path()).unwrap();
-    let first = recording.more().unwrap();
-    let last = first.last().unwrap().step;
-    let all = Local.open(nano::run()).unwrap().more().unwrap();
-    assert_eq!(first, all[..first.len()]);
-    assert!(first.len() < all.len(), "nano has a segment an iteration");
-    // Asked about the end of what there was, it still finds what comes after.
-    recording.world(last, Kind::Tasks, 0..1).unwrap();
-    for index in 1.. {
-        let file = format!("log/{index:08}.seg");
-        if !nano::run().join(&file).exists() {
-            break;
-        }
-        copy(&file);
-    }
-    assert_eq!(recording.more().unwrap(), all[first.len()..]);
-    let end = all.last().unwrap().step;
-    assert_eq!(recording.world(end, Kind::Tasks, 0..1).unwrap().stands, "finished");
 }
 
 #[test]
