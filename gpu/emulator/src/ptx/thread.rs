@@ -7,7 +7,7 @@ use super::memory::{Access, Memory, aligned};
 use super::types::Width;
 
 /// A thread that has executed so many instructions without waiting is taken for one that has no end.
-const MOST_INSTRUCTIONS: u64 = 1 << 26;
+const MOST_INSTRUCTIONS: u64 = 1 << 24;
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod memory;
 mod norm;
 mod optimiser;
 mod plants;
+mod ptx_plants;
 mod replay;
 mod rotate;
 mod tokens;
