@@ -1,35 +1,28 @@
 //! From tokens to syntax.
 
-use super::error::{ParseError, Reason};
-use super::lexer::{Kind, Token, tokens};
-use super::syntax::{Entry, Number, Operand, Registers, Shared, Statement, Syntax, Written};
-use super::types::Type;
+mod cursor;
 
-/// No kernel has more registers of a kind, nor bytes of shared memory.
-const LARGEST_COUNT: u64 = 1 << 20;
+use super::error::ParseError;
+use super::lexer::{Kind, Token};
+use super::syntax::{Entry, Operand, Registers, Shared, Statement, Syntax, Written};
+use cursor::{Cursor, shown};
 
 /// Reads a module.
 pub(super) fn parse(text: &str) -> Result<Syntax<'_>, ParseError> {
-    let mut parser = Parser { tokens: tokens(text)?, next: 0 };
-    parser.header()?;
+    let mut cursor = Cursor::new(text)?;
+    cursor.header()?;
     let mut syntax = Syntax { dynamic: Vec::new(), entries: Vec::new() };
-    while parser.peek().kind != Kind::End {
-        match parser.word("a directive")? {
-            ".extern" => syntax.dynamic.push(parser.dynamic()?),
-            ".visible" => syntax.entries.push(parser.entry()?),
-            other => return Err(parser.unsupported(other)),
+    while cursor.peek().kind != Kind::End {
+        match cursor.word("a directive")? {
+            ".extern" => syntax.dynamic.push(cursor.dynamic()?),
+            ".visible" => syntax.entries.push(cursor.entry()?),
+            other => return Err(cursor.unsupported(other)),
         }
     }
     Ok(syntax)
 }
 
-/// Tokens, and which of them is next.
-struct Parser<'t> {
-    tokens: Vec<Token<'t>>,
-    next: usize,
-}
-
-impl<'t> Parser<'t> {
+impl<'t> Cursor<'t> {
     /// `.version 9.0 .target sm_80 .address_size 64`.
     fn header(&mut self) -> Result<(), ParseError> {
         let rules: [(&str, fn(&str) -> bool); 3] = [
@@ -115,11 +108,12 @@ impl<'t> Parser<'t> {
             Kind::Word(".shared") => entry.shared.push(self.shared()?),
             Kind::Word(".pragma") => self.pragma()?,
             Kind::Word(directive) if directive.starts_with('.') => {
-                self.next += 1;
+                self.skip();
                 return Err(self.unsupported(directive));
             }
             Kind::Word(name) if self.after().kind == Kind::Symbol(':') => {
-                self.next += 2;
+                self.skip();
+                self.skip();
                 entry.statements.push(Statement::Label { name, line });
             }
             _ => entry.statements.push(Statement::Instruction(self.instruction()?)),
@@ -197,7 +191,7 @@ impl<'t> Parser<'t> {
             return Ok(Operand::Group(names));
         }
         if let Kind::Word(word) = self.peek().kind {
-            self.next += 1;
+            self.skip();
             let paired = self.accept('|');
             return Ok(if paired {
                 Operand::Pair(word, self.word("a predicate")?)
@@ -213,107 +207,5 @@ impl<'t> Parser<'t> {
         let offset = number.whole().and_then(|size| i64::try_from(size).ok());
         let offset = offset.ok_or_else(|| self.unsupported(number.digits))?;
         Ok(if number.negative { -offset } else { offset })
-    }
-
-    fn number(&mut self) -> Result<Number<'t>, ParseError> {
-        let negative = self.accept('-');
-        match self.take().kind {
-            Kind::Number(digits) => Ok(Number { negative, digits }),
-            other => Err(self.unexpected(other, "an operand")),
-        }
-    }
-
-    fn count(&mut self) -> Result<u32, ParseError> {
-        let number = self.number()?;
-        let count = number.whole().filter(|&count| !number.negative && count <= LARGEST_COUNT);
-        count.map(|count| count as u32).ok_or_else(|| self.unexpected(Kind::Number(number.digits), "a count"))
-    }
-
-    /// `.b32`.
-    fn kind(&mut self) -> Result<Type, ParseError> {
-        let word = self.word("a type")?;
-        let kind = word.strip_prefix('.').and_then(Type::named);
-        kind.ok_or_else(|| self.unsupported(word))
-    }
-
-    fn word(&mut self, wanted: &'static str) -> Result<&'t str, ParseError> {
-        match self.take().kind {
-            Kind::Word(word) => Ok(word),
-            other => Err(self.unexpected(other, wanted)),
-        }
-    }
-
-    fn directive(&mut self, wanted: &'static str) -> Result<(), ParseError> {
-        match self.take().kind {
-            Kind::Word(word) if word == wanted => Ok(()),
-            // Another directive in its place is one outside of the subset.
-            Kind::Word(word) if word.starts_with('.') => Err(self.unsupported(word)),
-            other => Err(self.unexpected(other, wanted)),
-        }
-    }
-
-    fn symbol(&mut self, wanted: char) -> Result<(), ParseError> {
-        match self.take().kind {
-            Kind::Symbol(symbol) if symbol == wanted => Ok(()),
-            other => Err(self.unexpected(other, name_of(wanted))),
-        }
-    }
-
-    fn accept(&mut self, symbol: char) -> bool {
-        let accepted = self.peek().kind == Kind::Symbol(symbol);
-        self.next += usize::from(accepted);
-        accepted
-    }
-
-    fn peek(&self) -> Token<'t> {
-        self.at(self.next)
-    }
-
-    fn after(&self) -> Token<'t> {
-        self.at(self.next + 1)
-    }
-
-    fn take(&mut self) -> Token<'t> {
-        let token = self.peek();
-        self.next += 1;
-        token
-    }
-
-    /// A token; behind the last one that one again, which is the end.
-    fn at(&self, index: usize) -> Token<'t> {
-        self.tokens[index.min(self.tokens.len() - 1)]
-    }
-
-    /// The line of the token that was taken last.
-    fn line_taken(&self) -> usize {
-        self.at(self.next.saturating_sub(1)).line
-    }
-
-    fn unexpected(&self, found: Kind<'_>, wanted: &'static str) -> ParseError {
-        ParseError { line: self.line_taken(), reason: Reason::Unexpected { found: shown(found), wanted } }
-    }
-
-    fn unsupported(&self, what: &str) -> ParseError {
-        ParseError { line: self.line_taken(), reason: Reason::Directive(what.to_owned()) }
-    }
-}
-
-/// A token as it is written.
-fn shown(kind: Kind<'_>) -> String {
-    match kind {
-        Kind::Word(text) | Kind::Number(text) => text.to_owned(),
-        Kind::Text(text) => format!("\"{text}\""),
-        Kind::Symbol(symbol) => symbol.to_string(),
-        Kind::End => "the end".to_owned(),
-    }
-}
-
-/// A symbol in words, for errors.
-fn name_of(symbol: char) -> &'static str {
-    match symbol {
-        ',' => "a comma",
-        ';' => "a semicolon",
-        '(' | '[' | '{' | '<' => "an opening bracket",
-        _ => "a closing bracket",
     }
 }
