@@ -9,12 +9,14 @@
 //! source    the kernels' text, its entry points; planting faults
 //! compile   text to shared object, cached by content
 //! emulator  load, allocate, launch
+//! ptx       replays what the CUDA compiler made of the same sources
 //! machine   programs that look for a CUDA driver find the emulator
 //! ```
 
 mod compile;
 mod emulator;
 mod machine;
+pub mod ptx;
 mod source;
 
 pub use compile::CompileError;

@@ -3,16 +3,19 @@
 //! A matrix's gradient continues its chain from micro-batch to micro-batch, over the rows of all sequences in their order.
 //! Where the processor multiplies by several matrices at once, here several launches continue one chain.
 
+mod attention;
+mod norm;
+mod product;
+
 use super::error::DeviceError;
 use super::forward::{FROM_OUTPUT, FROM_ZERO, Forward, HeadAt};
 use super::layer::LayerAt;
 use super::plan::PartAt;
 use super::scratch::ScratchAt;
-use crate::kernels::{
-    Address, AttendBackward, AttendBackwardKeys, EmbedGradient, GainSum, GatedBackward, GemmNn, GemmNt,
-    GemmTn, HeadGain, NormBackward, NormGain, RotateBackward, TakeRows,
-};
+use crate::kernels::{Address, EmbedGradient, GatedBackward, GemmNn, TakeRows};
 use crate::weights::LayerTensor;
+use norm::NormPlace;
+use product::Side;
 
 /// A micro-batch on its way back.
 pub(super) struct Backward<'a> {
@@ -24,20 +27,6 @@ pub(super) struct Backward<'a> {
     pub(super) gradients: Address,
     /// The gradient of the token embedding as a table.
     pub(super) lookup: Address,
-}
-
-/// Rows with their stride.
-#[derive(Clone, Copy)]
-struct Side {
-    at: Address,
-    stride: u32,
-    columns: u32,
-}
-
-impl Side {
-    fn whole(at: Address, columns: u32) -> Self {
-        Self { at, stride: columns, columns }
-    }
 }
 
 impl Backward<'_> {
@@ -138,86 +127,6 @@ impl Backward<'_> {
         self.layer_norm(layer, LayerTensor::AttentionNorm, (at.hat1, at.inverse1), dx)
     }
 
-    /// From the gradient of attention's result to those of rotated heads and of values, the latter in the values' place.
-    fn attend(&self, at: &LayerAt) -> Result<(), DeviceError> {
-        let (model, rows, scratch) = (self.forward.model, &self.part.rows, &self.scratch);
-        let sizes = &model.sizes;
-        let values = at.qkv.floats(sizes.heads as usize);
-        model.device.launch(&AttendBackward {
-            heads: at.heads,
-            values,
-            values_stride: sizes.qkv,
-            out: at.context,
-            stats: at.stats,
-            dout: scratch.dcontext,
-            positions: rows.positions,
-            rows: rows.count,
-            queries: sizes.queries,
-            keys: sizes.keys,
-            head_dim: sizes.head_dim,
-            scale: model.scale,
-            longest: rows.longest,
-            weights: scratch.weights,
-            dscores: scratch.dscores,
-            dheads: scratch.dheads,
-        })?;
-        model.device.launch(&AttendBackwardKeys {
-            heads: at.heads,
-            dout: scratch.dcontext,
-            weights: scratch.weights,
-            dscores: scratch.dscores,
-            positions: rows.positions,
-            ends: self.part.ends,
-            rows: rows.count,
-            queries: sizes.queries,
-            keys: sizes.keys,
-            head_dim: sizes.head_dim,
-            longest: rows.longest,
-            dheads: scratch.dheads,
-            dvalues: values,
-            dvalues_stride: sizes.qkv,
-        })
-    }
-
-    /// Through rotation and norm of queries and keys, into the heads' part of `qkv`; the gains' gradients.
-    fn rotate(&self, layer: u32, at: &LayerAt) -> Result<(), DeviceError> {
-        let (model, rows, scratch) = (self.forward.model, &self.part.rows, &self.scratch);
-        let sizes = &model.sizes;
-        model.device.launch(&RotateBackward {
-            dheads: scratch.dheads,
-            hat: at.hat_heads,
-            inverse: at.inverse_heads,
-            query_gain: model.layer(layer, LayerTensor::QueryNorm),
-            key_gain: model.layer(layer, LayerTensor::KeyNorm),
-            table: model.rope.address(),
-            positions: rows.positions,
-            rows: rows.count,
-            queries: sizes.queries,
-            keys: sizes.keys,
-            head_dim: sizes.head_dim,
-            dx: at.qkv,
-            stride: sizes.qkv,
-        })?;
-        let gains =
-            [(LayerTensor::QueryNorm, 0, sizes.queries), (LayerTensor::KeyNorm, sizes.queries, sizes.keys)];
-        for (tensor, first, count) in gains {
-            model.device.launch(&HeadGain {
-                dheads: scratch.dheads,
-                hat: at.hat_heads,
-                starts: self.part.starts,
-                sequences: self.part.sequences,
-                heads: sizes.queries + sizes.keys,
-                first,
-                count,
-                head_dim: sizes.head_dim,
-                parts: scratch.gains,
-                parts_stride: scratch.gains_stride,
-            })?;
-            self.gain_sum(model.layer_start(layer, tensor), sizes.head_dim)?;
-        }
-        Ok(())
-    }
-
     /// The gradients of the tables' rows from that of their sum.
     pub(super) fn embed(&self, dx: Address) -> Result<(), DeviceError> {
         let model = self.forward.model;
@@ -230,114 +139,4 @@ impl Backward<'_> {
         }
         Ok(())
     }
-
-    fn layer_norm(
-        &self,
-        layer: u32,
-        tensor: LayerTensor,
-        (hat, inverse): (Address, Address),
-        dx: Address,
-    ) -> Result<(), DeviceError> {
-        let norm = NormPlace {
-            dout: self.scratch.dh,
-            hat,
-            inverse,
-            gain: self.forward.model.layer_start(layer, tensor),
-            rows: self.part.rows.count,
-            starts: self.part.starts,
-        };
-        self.norm(&norm, dx)
-    }
-
-    /// Through a norm: its gain's gradient, and its input's, which is added to `dx`.
-    fn norm(&self, norm: &NormPlace, dx: Address) -> Result<(), DeviceError> {
-        let model = self.forward.model;
-        let width = model.sizes.width;
-        model.device.launch(&NormGain {
-            dout: norm.dout,
-            hat: norm.hat,
-            starts: norm.starts,
-            sequences: self.part.sequences,
-            width,
-            parts: self.scratch.gains,
-            parts_stride: self.scratch.gains_stride,
-        })?;
-        self.gain_sum(norm.gain, width)?;
-        model.device.launch(&NormBackward {
-            dout: norm.dout,
-            hat: norm.hat,
-            inverse: norm.inverse,
-            gain: model.values.place(norm.gain),
-            rows: norm.rows,
-            width,
-            dx,
-        })
-    }
-
-    fn gain_sum(&self, gain: usize, width: u32) -> Result<(), DeviceError> {
-        self.forward.model.device.launch(&GainSum {
-            parts: self.scratch.gains,
-            parts_stride: self.scratch.gains_stride,
-            sequences: self.part.sequences,
-            width,
-            out: self.gradients.floats(gain),
-        })
-    }
-
-    /// Continues a matrix's gradient: activations turned, times gradients.
-    fn sum(&self, layer: u32, tensor: LayerTensor, left: Side, right: Side) -> Result<(), DeviceError> {
-        let start = self.forward.model.layer_start(layer, tensor);
-        self.sum_product(start, self.part.rows.count, left, right)
-    }
-
-    fn sum_product(&self, start: usize, rows: u32, left: Side, right: Side) -> Result<(), DeviceError> {
-        self.forward.model.device.launch(&GemmTn {
-            a: left.at,
-            a_stride: left.stride,
-            b: right.at,
-            b_stride: right.stride,
-            c: self.gradients.floats(start),
-            c_stride: right.columns,
-            m: left.columns,
-            n: right.columns,
-            k: rows,
-            start: FROM_OUTPUT,
-        })
-    }
-
-    /// Gradients times a matrix turned.
-    fn turned(
-        &self,
-        layer: u32,
-        tensor: LayerTensor,
-        from: Side,
-        to: Side,
-        start: u32,
-    ) -> Result<(), DeviceError> {
-        let model = self.forward.model;
-        model.device.launch(&GemmNt {
-            a: from.at,
-            a_stride: from.stride,
-            b: model.layer(layer, tensor),
-            b_stride: from.columns,
-            c: to.at,
-            c_stride: to.stride,
-            m: self.part.rows.count,
-            n: to.columns,
-            k: from.columns,
-            start,
-        })
-    }
-}
-
-/// A norm on the way back.
-struct NormPlace {
-    dout: Address,
-    hat: Address,
-    inverse: Address,
-    /// Where its gain begins among all weights.
-    gain: usize,
-    rows: u32,
-    /// The first row of each sequence.
-    starts: Address,
 }

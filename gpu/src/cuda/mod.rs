@@ -40,7 +40,7 @@ mod pass;
 mod plan;
 mod policy;
 mod probe;
-mod ptx;
+pub(crate) mod ptx;
 mod scratch;
 mod timing;
 mod trainer;

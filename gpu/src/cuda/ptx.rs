@@ -3,16 +3,16 @@
 use crate::kernels::{ENTRIES, Entry};
 
 /// The kernels of one source.
-pub(super) struct File {
+pub(crate) struct File {
     /// The name of the source.
-    pub(super) source: &'static str,
+    pub(crate) source: &'static str,
     /// The PTX that it was compiled to.
-    pub(super) text: &'static str,
+    pub(crate) text: &'static str,
 }
 
 impl File {
     /// The entry points that the source is described to have.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {
         let source = self.source;
         ENTRIES.iter().filter(move |entry| entry.file == source)
     }
@@ -28,6 +28,6 @@ macro_rules! files {
 }
 
 /// All kernels.
-pub(super) const FILES: [File; 9] = files! {
+pub(crate) const FILES: [File; 9] = files! {
     "gemm" "embedding" "norm" "rotate" "attention" "elementwise" "loss" "optimiser" "convert"
 };

@@ -1,10 +1,12 @@
 //! Where kernels run, and how their results are compared.
 
 use super::memory::{Piece, Place};
+use super::replay::Replay;
 use crate::cuda::{self, DeviceError};
 use crate::kernels::{Address, Launch};
 use std::path::Path;
 use std::sync::OnceLock;
+use tadpole_emulator::ptx::ReplayError;
 use tadpole_emulator::{Emulator, Guard, Order, Sources, Stopped};
 use thiserror::Error;
 
@@ -16,12 +18,18 @@ const SETTINGS: [(Order, Guard); 4] = [
     (Order::Shuffled(2), Guard::Before),
 ];
 
+/// The same for PTX that is replayed; its memory is watched at both sides.
+const REPLAYED: [Order; 3] = [Order::Forward, Order::Reverse, Order::Shuffled(1)];
+
 /// Why a kernel is not right.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub(super) enum Failure {
     /// It was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+    /// Its PTX was not replayed to its end.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
     /// A real device cannot run it.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -60,10 +68,20 @@ pub(super) fn in_every_order(emulator: &Emulator, check: Check) -> Result<(), (O
     Ok(())
 }
 
+/// Carries out a check of the PTX in every order.
+pub(super) fn replayed(replay: &Replay, check: Check) -> Result<(), (Order, Failure)> {
+    for order in REPLAYED {
+        let mut device = Device { place: Place::replayed(replay, order), pieces: Vec::new() };
+        check(&mut device).map_err(|failure| (order, failure))?;
+    }
+    Ok(())
+}
+
 /// Set where there is a real device, on which checks then run.
 const REAL_DEVICE: &str = "TADPOLE_REAL_DEVICE";
 
-/// Requires a check to hold in every order; or on the real device, which has an order of its own.
+/// Requires a check to hold in every order, of the sources and of the PTX; or on the real device, which has an order of its
+/// own.
 pub(super) fn holds(check: Check) {
     if std::env::var_os(REAL_DEVICE).is_some() {
         let device = cuda::device::Device::shared().unwrap_or_else(|error| panic!("{error}"));
@@ -72,6 +90,9 @@ pub(super) fn holds(check: Check) {
     }
     if let Err((order, failure)) = in_every_order(emulator(), check) {
         panic!("{order:?}: {failure}");
+    }
+    if let Err((order, failure)) = replayed(Replay::committed(), check) {
+        panic!("PTX, {order:?}: {failure}");
     }
 }
 

@@ -1,4 +1,4 @@
-use super::device::holds;
+use super::device::{Device, Failure, holds};
 use super::values::{shapes, spoilt, wild};
 use crate::kernels::{Add, FromBf16, Gated, GatedBackward, ToBf16};
 use crate::transformer::feed_forward as reference;
@@ -33,18 +33,20 @@ fn the_gated_unit_and_its_gradient_have_the_bits_of_the_reference() {
     });
 }
 
+pub(super) fn add(device: &mut Device<'_>) -> Result<(), Failure> {
+    for len in [0, 1, 255, 257] {
+        let (from, before) = (wild(len, 1), wild(len, 2));
+        let expected: Vec<f32> = before.iter().zip(&from).map(|(a, b)| a + b).collect();
+        let (from, out) = (device.put(&from), device.put(&before));
+        device.run(&Add { from, count: len as u64, out })?;
+        device.expect("out", out, &expected)?;
+    }
+    Ok(())
+}
+
 #[test]
 fn vectors_are_added_number_by_number() {
-    holds(|device| {
-        for len in [0, 1, 255, 257] {
-            let (from, before) = (wild(len, 1), wild(len, 2));
-            let expected: Vec<f32> = before.iter().zip(&from).map(|(a, b)| a + b).collect();
-            let (from, out) = (device.put(&from), device.put(&before));
-            device.run(&Add { from, count: len as u64, out })?;
-            device.expect("out", out, &expected)?;
-        }
-        Ok(())
-    });
+    holds(add);
 }
 
 #[test]

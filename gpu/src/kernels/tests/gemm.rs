@@ -99,6 +99,14 @@ pub(super) fn nn(device: &mut Device<'_>) -> Result<(), Failure> {
     every_shape(device, Orientation::Nn)
 }
 
+pub(super) fn nt(device: &mut Device<'_>) -> Result<(), Failure> {
+    every_shape(device, Orientation::Nt)
+}
+
+pub(super) fn tn(device: &mut Device<'_>) -> Result<(), Failure> {
+    every_shape(device, Orientation::Tn)
+}
+
 #[test]
 fn activations_times_a_matrix_are_the_chains_of_the_reference() {
     holds(nn);
@@ -106,12 +114,12 @@ fn activations_times_a_matrix_are_the_chains_of_the_reference() {
 
 #[test]
 fn gradients_times_a_turned_matrix_are_the_chains_of_the_reference() {
-    holds(|device| every_shape(device, Orientation::Nt));
+    holds(nt);
 }
 
 #[test]
 fn gradients_of_matrices_are_the_chains_of_the_reference() {
-    holds(|device| every_shape(device, Orientation::Tn));
+    holds(tn);
 }
 
 #[test]

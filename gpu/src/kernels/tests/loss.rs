@@ -93,24 +93,26 @@ fn log_probabilities_entropies_and_weights_have_the_bits_of_the_reference() {
     holds(log_softmax);
 }
 
+pub(super) fn refusals(device: &mut Device<'_>) -> Result<(), Failure> {
+    let vocab = 640;
+    for seed in 0..4 {
+        let mut logits = plain(4 * vocab, 1);
+        logits[2 * vocab..3 * vocab].copy_from_slice(&spoilt(vocab, seed));
+        let tokens = below(vocab as u32, 4, 2);
+        // 1e30 is finite until it is divided by a small temperature.
+        let launch = launch(device, &logits, vocab, &tokens, 1.0e-9);
+        let expected = expected(&logits, vocab, &tokens, 1.0e-9);
+        assert_eq!(expected.refused, [false, false, true, false]);
+        device.run(&launch)?;
+        device.expect("faults", launch.faults, &[NO_FAULT, NO_FAULT, CODE, NO_FAULT])?;
+        device.expect("halt", launch.halt, &[1_u32])?;
+    }
+    Ok(())
+}
+
 #[test]
 fn a_row_with_a_logit_that_is_not_finite_is_noted_and_no_other() {
-    holds(|device| {
-        let vocab = 640;
-        for seed in 0..4 {
-            let mut logits = plain(4 * vocab, 1);
-            logits[2 * vocab..3 * vocab].copy_from_slice(&spoilt(vocab, seed));
-            let tokens = below(vocab as u32, 4, 2);
-            // 1e30 is finite until it is divided by a small temperature.
-            let launch = launch(device, &logits, vocab, &tokens, 1.0e-9);
-            let expected = expected(&logits, vocab, &tokens, 1.0e-9);
-            assert_eq!(expected.refused, [false, false, true, false]);
-            device.run(&launch)?;
-            device.expect("faults", launch.faults, &[NO_FAULT, NO_FAULT, CODE, NO_FAULT])?;
-            device.expect("halt", launch.halt, &[1_u32])?;
-        }
-        Ok(())
-    });
+    holds(refusals);
 }
 
 #[test]

@@ -1,17 +1,22 @@
-//! Memory and launches, on the emulator or on a real device.
+//! Memory and launches: on the emulator, of the PTX that is replayed, or on a real device.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::device::Failure;
+use super::replay::Replay;
 use crate::cuda::buffer::Buffer;
 use crate::cuda::device::Device;
 use crate::kernels::{Address, Argument, Launch};
-use tadpole_emulator::{Call, Emulator, Guard, Memory, Order};
+use tadpole_emulator::{Call, Emulator, Guard, Memory, Order, ptx};
 
 /// Where kernels run.
 pub(super) enum Place<'e> {
     /// On the emulator, in one setting.
     Emulated(&'e Emulator, Order, Guard),
+    /// On the processor, instruction by instruction.
+    Replayed(&'e Replay, Order, Rc<RefCell<ptx::Memory>>),
     /// On a real device.
     Real(Arc<Device>),
 }
@@ -20,16 +25,27 @@ pub(super) enum Place<'e> {
 pub(super) enum Piece<'e> {
     /// Between guard pages.
     Emulated(Memory<'e>),
+    /// Where it begins in the memory of a replay.
+    Replayed(Rc<RefCell<ptx::Memory>>, u64),
     /// On a real device; so many bytes.
     Real(Arc<Device>, Buffer<u8>, usize),
 }
 
 impl<'e> Place<'e> {
+    /// For a replay with memory of its own.
+    pub(super) fn replayed(replay: &'e Replay, order: Order) -> Self {
+        Self::Replayed(replay, order, Rc::new(RefCell::new(ptx::Memory::global())))
+    }
+
     /// Memory in which every number is a NaN.
     pub(super) fn allocate(&self, bytes: usize) -> Piece<'e> {
         match self {
             Self::Emulated(emulator, _, guard) => {
                 Piece::Emulated(emulator.allocate(bytes, *guard).expect("memory for a test"))
+            }
+            Self::Replayed(_, _, memory) => {
+                let address = memory.borrow_mut().allocate(bytes);
+                Piece::Replayed(Rc::clone(memory), address)
             }
             Self::Real(device) => {
                 let poison = vec![0xff; bytes];
@@ -41,10 +57,6 @@ impl<'e> Place<'e> {
 
     /// Runs a kernel.
     pub(super) fn launch<L: Launch>(&self, launch: &L) -> Result<(), Failure> {
-        let (emulator, order) = match self {
-            Self::Emulated(emulator, order, _) => (emulator, *order),
-            Self::Real(device) => return Ok(device.launch(launch)?),
-        };
         let shape = launch.shape();
         if shape.is_empty() {
             return Ok(());
@@ -57,7 +69,14 @@ impl<'e> Place<'e> {
             shared_bytes: shape.shared_bytes,
             arguments: &arguments,
         };
-        Ok(emulator.launch(&call, order)?)
+        match self {
+            Self::Emulated(emulator, order, _) => emulator.launch(&call, *order)?,
+            Self::Replayed(replay, order, memory) => {
+                replay.module(L::FILE).launch(&call, *order, &mut memory.borrow_mut())?;
+            }
+            Self::Real(device) => device.launch(launch)?,
+        }
+        Ok(())
     }
 }
 
@@ -66,6 +85,7 @@ impl Piece<'_> {
     pub(super) fn address(&self) -> Address {
         match self {
             Self::Emulated(memory) => Address(memory.address()),
+            Self::Replayed(_, address) => Address(*address),
             Self::Real(_, buffer, _) => buffer.address(),
         }
     }
@@ -74,6 +94,13 @@ impl Piece<'_> {
     pub(super) fn write(&mut self, bytes: &[u8]) {
         match self {
             Self::Emulated(memory) => memory.write(bytes),
+            Self::Replayed(memory, address) => {
+                memory
+                    .borrow_mut()
+                    .piece_mut(*address)
+                    .expect("a piece that was given out")
+                    .copy_from_slice(bytes);
+            }
             Self::Real(device, buffer, _) => {
                 buffer.write(device, bytes).unwrap_or_else(|error| panic!("{error}"));
             }
@@ -84,6 +111,9 @@ impl Piece<'_> {
     pub(super) fn read(&self) -> Vec<u8> {
         match self {
             Self::Emulated(memory) => memory.read(),
+            Self::Replayed(memory, address) => {
+                memory.borrow().piece(*address).expect("a piece that was given out").to_vec()
+            }
             Self::Real(device, buffer, len) => {
                 let mut bytes = vec![0; *len];
                 buffer.read(device, &mut bytes).unwrap_or_else(|error| panic!("{error}"));

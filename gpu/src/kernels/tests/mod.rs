@@ -9,12 +9,13 @@ mod device;
 mod elementwise;
 mod embedding;
 mod gemm;
-
 mod loss;
 mod memory;
 mod norm;
 mod optimiser;
 mod plants;
+mod ptx_plants;
+mod replay;
 mod rotate;
 mod tokens;
 mod values;
