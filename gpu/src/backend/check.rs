@@ -1,6 +1,6 @@
 //! What every backend refuses in the same words, and where it says that a number is not finite.
 
-use super::{Objective, Sequence, TrainBatch, TrainSequence};
+use super::{Objective, Sequence, TrainBatch};
 use crate::error::ArithmeticError;
 use crate::shape::ModelShape;
 use crate::transformer::Fault;
@@ -10,8 +10,6 @@ use crate::transformer::Fault;
 pub(crate) const DECODE_ROWS: usize = 128;
 /// Rows of logits that are computed together when scoring, with the same consequence.
 pub(crate) const SCORE_ROWS: usize = 64;
-/// Tokens of a trainer's micro-batch, more or less: enough for all threads, few enough for memory. The same again.
-pub(crate) const MICRO_TOKENS: usize = 2048;
 
 /// Refuses tokens outside the vocabulary. `first` is the position of the first one.
 pub(crate) fn check_tokens(
@@ -112,16 +110,4 @@ pub(crate) fn check_batch(
         return Err(ArithmeticError::Sequence { sequence: 0, reason: "the batch has no target" });
     }
     Ok(())
-}
-
-/// How many of these sequences the next micro-batch of about this many tokens takes.
-pub(crate) fn micro_batch(sequences: &[TrainSequence], micro_tokens: usize) -> usize {
-    let mut tokens = 0;
-    for (count, sequence) in sequences.iter().enumerate() {
-        tokens += sequence.sequence.tokens.len();
-        if tokens > micro_tokens {
-            return count.max(1);
-        }
-    }
-    sequences.len()
 }

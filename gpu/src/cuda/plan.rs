@@ -6,7 +6,6 @@ mod upload;
 
 use std::ops::Range;
 
-use crate::backend::check::micro_batch;
 use crate::backend::{TrainBatch, TrainSequence};
 use crate::shape::ModelShape;
 use crate::transformer::{BLOCK, target_rows};
@@ -74,7 +73,7 @@ impl Plan {
         };
         let mut rest = batch.sequences.as_slice();
         while !rest.is_empty() {
-            let (sequences, behind) = rest.split_at(micro_batch(rest, MICRO_TOKENS));
+            let (sequences, behind) = rest.split_at(micro_batch(rest));
             rest = behind;
             let part = plan.part(shape, sequences);
             plan.parts.push(part);
@@ -136,6 +135,18 @@ impl Plan {
         self.words.extend_from_slice(words);
         place
     }
+}
+
+/// How many of these sequences the next micro-batch takes.
+fn micro_batch(sequences: &[TrainSequence]) -> usize {
+    let mut tokens = 0;
+    for (count, sequence) in sequences.iter().enumerate() {
+        tokens += sequence.sequence.tokens.len();
+        if tokens > MICRO_TOKENS {
+            return count.max(1);
+        }
+    }
+    sequences.len()
 }
 
 fn zeros() -> impl Iterator<Item = f32> {

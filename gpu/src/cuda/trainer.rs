@@ -3,7 +3,6 @@
 //! A step copies its batch there, hands over everything from the embedding to the new weights, and waits once, for the
 //! report. Nothing comes back in between: where something is refused, the kernels that would change weights do nothing.
 
-use std::cmp::Reverse;
 use std::sync::{Arc, OnceLock};
 
 use super::descent::Descent;
@@ -13,7 +12,7 @@ use super::faults::{self, Notes};
 use super::model::DeviceModel;
 use super::pass::{Aim, Found, PassRoom, TargetRoom};
 use super::plan::{Plan, PlanRoom};
-use crate::backend::check::{MICRO_TOKENS, check_batch, fault_at, micro_batch};
+use crate::backend::check::{check_batch, fault_at};
 use crate::backend::objective::{Judgement, judge, step_error, step_report, total};
 use crate::backend::{
     Averaging, Objective, SequenceReport, StepReport, TrainBatch, Trainer, TrainerConfig, state,
@@ -125,23 +124,12 @@ struct Review<'a> {
 }
 
 impl Review<'_> {
-    /// Reports and sums of all sequences; or the error that the processor would return: it takes micro-batches in order,
-    /// and of the sequences of one it names the longest that is refused.
+    /// Reports and sums of all sequences; or the error that the processor would return: of the first sequence that is
+    /// refused.
     fn judge(&self, n_tokens: u64) -> Result<Vec<(SequenceReport, Tally)>, ArithmeticError> {
         let sequences = &self.batch.sequences;
         let places = self.places();
-        let mut judged = vec![(SequenceReport::default(), Tally::default()); sequences.len()];
-        let mut first = 0;
-        while first < sequences.len() {
-            let mut order: Vec<usize> =
-                (first..first + micro_batch(&sequences[first..], MICRO_TOKENS)).collect();
-            first += order.len();
-            order.sort_by_key(|&index| Reverse(sequences[index].sequence.tokens.len()));
-            for index in order {
-                judged[index] = self.sequence(index, places[index], n_tokens)?;
-            }
-        }
-        Ok(judged)
+        (0..sequences.len()).map(|index| self.sequence(index, places[index], n_tokens)).collect()
     }
 
     /// First row and first target of every sequence.
