@@ -23,7 +23,7 @@ use crate::harness::leaf::{Leaf, LeafConfig, Style, TOOLS};
 use crate::meter::Meter;
 use crate::open::{Base, open};
 use crate::phase::{self, name};
-use crate::rollout::Players;
+use crate::rollout::{Ahead, Players};
 use crate::sandbox::{Limits, SandboxPool, WorkerCommand};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use crate::turn::{finish_iteration, turn};
@@ -143,6 +143,7 @@ pub fn assemble(scenario: &Scenario, execution: &Execution) -> Result<Assembly, 
         .provide(judge_means.clone())
         .provide(players.clone())
         .provide(Learner::new(Arc::clone(&backend)))
+        .provide(Ahead::default())
         .provide(Synthesis::new(generator))
         .provide(Base(Arc::new(weights)));
     register(&mut systems);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tadpole_kernel::decide::Decision;
 use tadpole_kernel::draws::{DrawCount, Stream, StreamKey};
 use tadpole_kernel::event::{Event, Exit, Facts, Purpose, Segment, TrajectoryFinishedV1};
-use tadpole_kernel::id::{Iteration, Member, Version, Visit};
+use tadpole_kernel::id::{Digest, Iteration, Member, StableId, Version, Visit};
 
 use crate::ids::Ids;
 use crate::subject::Subject;
@@ -30,6 +30,14 @@ pub struct Assignment {
 }
 
 impl Assignment {
+    /// Everything that tells it from others, but for the contents of the task that the digest stands for.
+    #[must_use]
+    pub fn place(&self) -> (StableId, Digest, Purpose, Iteration, Version, Visit, Member, u32) {
+        let Self { subject, purpose, iteration, version, visit, member, temperature } = self;
+        let temperature = temperature.to_bits();
+        (subject.id, subject.digest, *purpose, *iteration, *version, *visit, *member, temperature)
+    }
+
     /// The stream from which turn `turn` draws its tokens.
     #[must_use]
     pub fn stream(&self, seed: u64, turn: u32) -> Stream {

@@ -129,7 +129,7 @@ impl Players {
         }
         let mut played: Vec<(usize, Played)> = Vec::with_capacity(assignments.len());
         for (version, indices) in by_version {
-            let policy = self.shelf.policy(weights(world, version)?, blobs)?;
+            let policy = self.shelf.policy(weights_of(world, version)?, blobs)?;
             let batch: Vec<(usize, &Assignment)> =
                 indices.into_iter().map(|index| (index, &assignments[index])).collect();
             played.extend(self.play_batch(policy.as_ref(), &batch).context("playing episodes")?);
@@ -192,7 +192,7 @@ fn in_order(mut played: Vec<(usize, Played)>) -> Vec<Played> {
 }
 
 /// Weights of a version of the iteration under way.
-fn weights(world: &WorldView<'_>, version: Version) -> Result<Digest, DecideError> {
+pub(crate) fn weights_of(world: &WorldView<'_>, version: Version) -> Result<Digest, DecideError> {
     let progress = world.progress();
     let policy = progress.versions.get(version.0 as usize).and_then(|&id| world.policy(id));
     let Iteration(iteration) = progress.iteration;

@@ -10,6 +10,7 @@ use tadpole_kernel::world::{Progress, WorldView};
 
 use super::group::{self, Grouped};
 use super::learner::{Learner, dppo_params, last_version, learning_rate};
+use super::next::NextRollouts;
 use crate::capability::Recipe;
 use crate::ids::Ids;
 
@@ -20,6 +21,7 @@ pub fn update(
     recipe: Res<Recipe>,
     learner: Res<Learner>,
     blobs: Res<BlobReader>,
+    next: NextRollouts,
 ) -> DecideResult {
     let progress = world.progress();
     let Grouped { groups, sequences, sources: _, trained_on } = group::collect(&world, progress, &recipe)?;
@@ -30,7 +32,9 @@ pub fn update(
         // Every group was discarded: nothing to learn from, and no step of the optimiser either.
         StepReport { ratio_max: 1.0, ..StepReport::default() }
     } else {
-        match trainer.step(&batch, &Objective::Dppo(dppo_params(&recipe)), rate) {
+        let objective = Objective::Dppo(dppo_params(&recipe));
+        let prepare = next.preparation(&world, &recipe, &blobs)?;
+        match next.ahead.beside(prepare, || trainer.step(&batch, &objective, rate)) {
             Ok(report) => report,
             // The machine's mood is no part of a run: nothing is committed, and the step is decided again on resume.
             Err(error) if error.is_of_the_machine() => return Err(error).context("taking an update"),

@@ -4,6 +4,7 @@ mod apply;
 mod group;
 mod inspect;
 mod learner;
+mod next;
 pub mod plan;
 mod publish;
 mod roll_out;

@@ -30,14 +30,26 @@ pub fn to_play(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) ->
         }
         _ => 0,
     };
-    order(progress, recipe).skip(played.len()).take(missing).collect()
+    order(progress, recipe, progress.updates).skip(played.len()).take(missing).collect()
+}
+
+/// The tasks that are played first for the update behind the next one, where their trajectories do not hang on that: with a lag,
+/// an older version plays them.
+#[must_use]
+pub fn playable_ahead(progress: &Progress, recipe: &Scenario) -> Vec<StableId> {
+    let update = progress.updates + 1;
+    let known = playing_version(recipe, update) <= Version(progress.updates);
+    if recipe.curriculum.train_on_calibration || update >= updates(progress, recipe) || !known {
+        return Vec::new();
+    }
+    order(progress, recipe, update).take(recipe.update.groups as usize).collect()
 }
 
 /// Tasks that the next update trains on, in the order of their visits.
 #[must_use]
 pub fn tasks(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> Vec<StableId> {
     if recipe.curriculum.train_on_calibration {
-        order(progress, recipe).take(recipe.update.groups as usize).collect()
+        order(progress, recipe, progress.updates).take(recipe.update.groups as usize).collect()
     } else {
         played(world, progress, recipe)
     }
@@ -59,17 +71,23 @@ pub(super) fn rollouts<'w>(
     world.played_on(task).filter(move |(_, it)| it.purpose == Purpose::Rollout && it.visit == visit)
 }
 
-/// The whole batch, from the task that the next update visits first.
-fn order<'a>(progress: &'a Progress, recipe: &Scenario) -> impl Iterator<Item = StableId> + use<'a> {
+/// The whole batch, from the task that an update visits first.
+fn order<'a>(
+    progress: &'a Progress,
+    recipe: &Scenario,
+    update: u32,
+) -> impl Iterator<Item = StableId> + use<'a> {
     let batch = &progress.batch;
     let groups = (recipe.update.groups as usize).min(batch.len());
-    let first = if batch.is_empty() { 0 } else { progress.updates as usize * groups % batch.len() };
+    let first = if batch.is_empty() { 0 } else { update as usize * groups % batch.len() };
     batch[first..].iter().chain(&batch[..first]).copied()
 }
 
 /// Tasks played for the next update so far: they are the first ones of the order.
 fn played(world: &WorldView<'_>, progress: &Progress, recipe: &Scenario) -> Vec<StableId> {
-    order(progress, recipe).take_while(|&task| rollouts(world, progress, task).next().is_some()).collect()
+    order(progress, recipe, progress.updates)
+        .take_while(|&task| rollouts(world, progress, task).next().is_some())
+        .collect()
 }
 
 /// Whether the group of `task` has rewards that differ.

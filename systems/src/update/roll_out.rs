@@ -2,16 +2,16 @@
 
 use bevy_ecs::prelude::Res;
 use tadpole_kernel::blob::BlobReader;
-use tadpole_kernel::decide::{DecideResult, Decision, Proposal};
+use tadpole_kernel::decide::{DecideError, DecideResult, Decision, Proposal};
 use tadpole_kernel::effect::EffectStore;
 use tadpole_kernel::event::Purpose;
-use tadpole_kernel::id::{Member, Visit};
+use tadpole_kernel::id::{Digest, Member, StableId, Visit};
 use tadpole_kernel::world::WorldView;
 
 use super::plan;
 use crate::capability::Recipe;
 use crate::ids::Ids;
-use crate::rollout::{Assignment, Players};
+use crate::rollout::{Ahead, Assignment, Players, Prepared, weights_of};
 use crate::subject;
 
 /// Plays a group of trajectories on each task of the next update, by the version that the lag asks for.
@@ -22,15 +22,36 @@ pub fn roll_out(
     effects: Res<EffectStore>,
     proposal: Res<Proposal>,
     blobs: Res<BlobReader>,
+    ahead: Res<Ahead>,
 ) -> DecideResult {
-    let (players, witness) = players.witnessed(&effects);
-    let players = players.guessing(&proposal);
     let progress = world.progress();
-    let update = progress.updates;
-    let version = plan::playing_version(&recipe, update);
+    let tasks = plan::to_play(&world, progress, &recipe);
+    let (weights, assignments) = assigned(&world, &recipe, &blobs, (progress.updates, &tasks))?;
+    let prepared = match ahead.take(weights, &assignments) {
+        Some(prepared) => prepared,
+        None => play(&players, &effects, &proposal, &blobs, (weights, &assignments))?,
+    };
+    let mut ids = Ids::after(progress);
+    let mut decision = Decision::default();
+    for played in prepared.played {
+        played.record(&mut ids, &mut decision);
+    }
+    decision.events.extend(prepared.effects);
+    Ok(decision)
+}
+
+/// The assignments of a group on each task for `update`, and the weights that play them.
+pub(super) fn assigned(
+    world: &WorldView<'_>,
+    recipe: &Recipe,
+    blobs: &BlobReader,
+    (update, tasks): (u32, &[StableId]),
+) -> Result<(Digest, Vec<Assignment>), DecideError> {
+    let progress = world.progress();
+    let version = plan::playing_version(recipe, update);
     let mut assignments = Vec::new();
-    for task in plan::to_play(&world, progress, &recipe) {
-        let subject = subject::load(&world, &blobs, task)?;
+    for &task in tasks {
+        let subject = subject::load(world, blobs, task)?;
         assignments.extend((0..recipe.rollout.group).map(|member| Assignment {
             subject: subject.clone(),
             purpose: Purpose::Rollout,
@@ -41,11 +62,18 @@ pub fn roll_out(
             temperature: recipe.rollout.temperature,
         }));
     }
-    let mut ids = Ids::after(progress);
-    let mut decision = Decision::default();
-    for played in players.play(&world, &blobs, &assignments)? {
-        played.record(&mut ids, &mut decision);
-    }
-    decision.events.extend(witness.events());
-    Ok(decision)
+    Ok((weights_of(world, version)?, assignments))
+}
+
+/// Plays assignments by the policy with these weights.
+pub(super) fn play(
+    players: &Players,
+    effects: &EffectStore,
+    proposal: &Proposal,
+    blobs: &BlobReader,
+    (weights, assignments): (Digest, &[Assignment]),
+) -> Result<Prepared, DecideError> {
+    let (players, witness) = players.witnessed(effects);
+    let played = players.guessing(proposal).play_by(weights, blobs, assignments)?;
+    Ok(Prepared { weights, played, effects: witness.events() })
 }

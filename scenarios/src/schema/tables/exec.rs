@@ -74,6 +74,8 @@ keys! {
         device: Device = Device::Cpu, Anything;
         /// Instruction set of the processor's kernels.
         isa: Isa = Isa::Auto, Anything;
+        /// Whether the rollouts of the next update are played beside the current one, where the lag is at least 1.
+        ahead: bool = true, Anything;
         /// Directory in which a run makes its own, named after scenario and seed.
         out: String = String::from("runs"), Anything;
         /// How progress is shown.
