@@ -226,6 +226,27 @@ mod tests {
     }
 
     #[test]
+    fn sums_come_first_then_items_within_the_window_and_nothing_after_a_failure() {
+        let relay = Relay { items: 5, sums: 2, window: 2 };
+        let mut state = Board::new(relay).state.into_inner().unwrap();
+        assert_eq!(state.next(relay), Some(Next::Make(0)));
+        assert_eq!(state.next(relay), Some(Next::Make(1)));
+        assert_eq!(state.next(relay), None, "two are under way");
+        state.made(1, Ok(()));
+        assert_eq!(state.next(relay), None, "item 0 comes first");
+        state.made(0, Ok(()));
+        assert_eq!(state.next(relay), Some(Next::TakeUp { sum: 0, items: 0..2 }));
+        assert_eq!(state.next(relay), Some(Next::TakeUp { sum: 1, items: 0..2 }));
+        assert_eq!(state.next(relay), None, "both sums are busy");
+        (state.taken[0], state.busy[0]) = (2, false);
+        assert_eq!(state.next(relay), None, "sum 1 still reads items 0 and 1");
+        (state.taken[1], state.busy[1]) = (2, false);
+        assert_eq!(state.next(relay), Some(Next::Make(2)));
+        state.made(2, Err(ArithmeticError::Environment));
+        assert_eq!(state.next(relay), Some(Next::End));
+    }
+
+    #[test]
     fn every_sum_takes_up_every_item_in_order_within_the_window() {
         for (threads, window) in [(1, 1), (1, 3), (2, 1), (2, 2), (3, 7), (8, 8)] {
             for items in [0, 1, 2, 50] {
@@ -245,7 +266,8 @@ mod tests {
             let relay = Relay { items: 60, sums: 3, window: 8 };
             let (result, recorder) = run(relay, threads, |item| item % 20 >= 17);
             assert_eq!(result, Err(ArithmeticError::Slot { slot: 17, slots: 0 }));
-            assert!(recorder.made.into_inner().unwrap().len() < recorder.relay.items);
+            let last = 17 + recorder.relay.window;
+            assert!(recorder.made.into_inner().unwrap().iter().all(|&item| item < last), "it went on");
         }
     }
 

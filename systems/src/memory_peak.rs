@@ -21,7 +21,7 @@ mod tests {
             return;
         }
         let before = of_process(std::process::id()).unwrap();
-        let held = vec![1_u8; 64 << 20];
+        let held = std::hint::black_box(vec![1_u8; 64 << 20]);
         let after = of_process(std::process::id()).unwrap();
         assert!(after >= before && after >= held.len() as u64, "{before} {after}");
         assert_eq!(of_process(u32::MAX), None);

@@ -131,10 +131,11 @@ pub(crate) fn transposed_chain<V: V16, const R: usize, const C: usize>(
     if tokens == 0 {
         return acc;
     }
-    // All rows are there: a check that could fail within the loop would make the compiler keep the sums in memory.
-    let mut rows = a.values[..(tokens - 1) * a.stride + R].chunks(a.stride.max(1));
-    for t in 0..tokens {
-        let Some(left) = rows.next().and_then(<[f32]>::first_chunk::<R>) else { break };
+    // All rows are there and whole: a check that could fail within the loop would make the compiler keep the sums in memory.
+    assert!(R <= a.stride || tokens == 1, "rows of the left factor do not overlap");
+    let rows = a.values[..(tokens - 1) * a.stride + R].chunks(a.stride.max(1));
+    for (t, row) in rows.enumerate() {
+        let Some(left) = row.first_chunk::<R>() else { break };
         let mut right = [V::zero(); C];
         for c in 0..C {
             right[c] = V::load(&panels[c][t].0);

@@ -110,7 +110,8 @@ fn available_names() -> String {
 /// A computation written once over the vector type.
 ///
 /// Bodies and what they call are `#[inline(always)]`, and pass no closures that compute on vectors: code that is not
-/// inlined into the entry is compiled without the instruction set.
+/// inlined into the entry is compiled without the instruction set. (NEON is part of every target that has it, so its
+/// lanes may.)
 pub(crate) trait Kernel {
     /// What it computes.
     type Output;

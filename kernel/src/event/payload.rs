@@ -142,7 +142,7 @@ data! {
         pub generator: String,
         /// Seed of the draw: the same seed gives the same repository and fault at any statement level.
         pub seed: u64,
-        /// Difficulty stratum, e.g. `s3`.
+        /// Difficulty stratum of the raw draw, e.g. `s3`; a refinement keeps it, whatever it moves.
         pub stratum: String,
         /// How little the statement tells, by the generator's measure; 0 tells most.
         pub level: u8,
@@ -150,7 +150,7 @@ data! {
         pub operators: Vec<String>,
         /// Templates of the functions that carry a bug.
         pub templates: Vec<String>,
-        /// Which of its function's faults each bug is, in the generator's order of preference: a refinement keeps them.
+        /// The index of each bug among the faults that its function can have, best first: a refinement keeps them.
         pub faults: Vec<u32>,
         /// Functions in the repository.
         pub functions: u32,

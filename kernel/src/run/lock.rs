@@ -29,9 +29,14 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Err(held(dir, &mut file)),
             Err(TryLockError::Error(error)) => return Err(io(error)),
         }
-        let named = file.set_len(0).and_then(|()| writeln!(file, "process {}", std::process::id()));
-        named.map_err(io)?;
-        Ok(Self { file })
+        let mut lock = Self { file };
+        lock.name_holder().map_err(io)?;
+        Ok(lock)
+    }
+
+    fn name_holder(&mut self) -> std::io::Result<()> {
+        self.file.set_len(0)?;
+        writeln!(self.file, "process {}", std::process::id())
     }
 }
 

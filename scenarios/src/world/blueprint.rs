@@ -15,7 +15,7 @@ pub struct Blueprint {
     pub seed: u64,
     /// Part of the world.
     pub split: Split,
-    /// Name of the stratum it was drawn from.
+    /// Name of the stratum it was drawn from; a refinement keeps it.
     pub stratum: String,
     /// Statement level, from 0 (quotes the faulty line) to 4 (symptom only).
     pub level: u8,
@@ -25,8 +25,8 @@ pub struct Blueprint {
     pub modules: u32,
     /// Bugs.
     pub bugs: u32,
-    /// Which of its function's faults each of the first bugs is, where a task before this one settled that; the others are
-    /// tried in order of preference.
+    /// The index of each of the first bugs among its function's mutants, best first, where a task before this one settled it;
+    /// the others are tried in that order.
     #[serde(default)]
     pub kept: Vec<u32>,
 }

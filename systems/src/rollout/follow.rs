@@ -1,5 +1,7 @@
 //! Plays episodes along histories that they may turn out to have: what those have in common is read once, in stretches.
 
+use tadpole_gpu::ArithmeticError;
+
 use super::cohort::Seated;
 use super::guess::{Guess, Stretch};
 use super::lane::Lane;
@@ -104,9 +106,13 @@ impl<'a> Lane<'a> {
     /// those that drew another.
     fn read(&mut self, party: &mut Party<'a>) -> Result<Vec<Seated<'a>>, PlayError> {
         let Some(Stretch { tokens, wanted }) = party.common() else { return Ok(Vec::new()) };
-        // What cannot be read (a token that there is none of, more than the context holds) was never drawn.
-        if self.decoder.read(party.slot, tokens, &wanted, &mut self.logits).is_err() {
-            return Ok(party.members.drain(..).map(|member| member.seated).collect());
+        match self.decoder.read(party.slot, tokens, &wanted, &mut self.logits) {
+            Ok(()) => {}
+            // A token that there is none of, more than the context holds: nobody drew that.
+            Err(ArithmeticError::Token { .. } | ArithmeticError::Context { .. }) => {
+                return Ok(party.members.drain(..).map(|member| member.seated).collect());
+            }
+            Err(error) => return Err(error.into()),
         }
         let end = party.read + tokens.len();
         let (mut strayed, mut over) = (Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use super::cohort::{Cohort, Seated};
 use super::deal::Deal;
 use super::follow::Guided;
 use super::live::{Live, Opened};
-use super::players::{PlayError, Players};
+use super::players::{PlayError, Players, SEATS};
 
 /// Plays assignments until none is left. What an episode becomes does not depend on the lane or on its neighbours.
 pub(super) fn run<'a>(
@@ -19,19 +19,15 @@ pub(super) fn run<'a>(
 ) -> Result<Vec<(usize, Played)>, PlayError> {
     let mut lane = Lane {
         players,
-        decoder: policy.decoder(players.seats + 1),
+        decoder: policy.decoder(SEATS + 1),
         vocab: policy.shape().vocab as usize,
         prefix: Vec::new(),
-        cohorts: (0..players.seats).map(|_| None).collect(),
+        cohorts: (0..SEATS).map(|_| None).collect(),
         done: Vec::new(),
         logits: Vec::new(),
     };
-    loop {
-        lane.fill(deal)?;
-        if !lane.decode()? {
-            return Ok(lane.done);
-        }
-    }
+    while lane.fill(deal).and_then(|()| lane.decode()).inspect_err(|_| deal.end())? {}
+    Ok(lane.done)
 }
 
 pub(super) struct Lane<'a> {
@@ -50,11 +46,13 @@ pub(super) struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    /// Opens episodes until the next run of them has no seats, or none is left.
+    /// Opens episodes until there are no seats for the next hand of them, or none is left.
     fn fill(&mut self, deal: &Deal<'a>) -> Result<(), PlayError> {
-        while let Some(run) = deal.take(self.free_seats()) {
+        loop {
+            let free = self.free_seats();
+            let Some(hand) = deal.take(free, free == self.cohorts.len()) else { return Ok(()) };
             let (mut guided, mut unguided) = (Vec::new(), Vec::new());
-            for &(index, assignment) in run {
+            for &(index, assignment) in hand {
                 match Live::open(self.players, assignment)? {
                     Opened::Over(played) => self.finished(index, *played),
                     Opened::UnderWay(episode) => match self.players.guesses.about(assignment) {
@@ -68,7 +66,6 @@ impl<'a> Lane<'a> {
                 self.seat(seated)?;
             }
         }
-        Ok(())
     }
 
     fn free_seats(&self) -> usize {
@@ -118,19 +115,16 @@ impl<'a> Lane<'a> {
 
     /// Draws the next token of every live episode; `false` where there is none.
     fn decode(&mut self) -> Result<bool, PlayError> {
-        let slots: Vec<usize> =
-            (0..self.cohorts.len()).filter(|&slot| self.cohorts[slot].is_some()).collect();
-        if slots.is_empty() {
+        let taken = self.cohorts.iter_mut().enumerate();
+        let live: Vec<(usize, Cohort<'a>)> =
+            taken.filter_map(|(slot, cohort)| cohort.take().map(|cohort| (slot, cohort))).collect();
+        if live.is_empty() {
             return Ok(false);
         }
-        let work: Vec<(usize, &[u32])> = slots
-            .iter()
-            .filter_map(|&slot| self.cohorts[slot].as_ref().map(|cohort| (slot, cohort.unfed())))
-            .collect();
+        let work: Vec<(usize, &[u32])> = live.iter().map(|(slot, cohort)| (*slot, cohort.unfed())).collect();
         let logits = self.decoder.extend(&work)?;
         let (mut parted, mut over) = (Vec::new(), Vec::new());
-        for (row, slot) in logits.rows().zip(slots) {
-            let Some(cohort) = self.cohorts[slot].take() else { continue };
+        for (row, (slot, cohort)) in logits.rows().zip(live) {
             self.players.meter.sampled(cohort.len());
             let advanced = cohort.advance(row)?;
             over.extend(advanced.over);

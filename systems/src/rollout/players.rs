@@ -56,7 +56,6 @@ pub struct Players {
     pub(super) tokenizer: Arc<Tokenizer>,
     pub(super) end_of_turn: u32,
     pub(super) budget: TokenBudget,
-    pub(super) seats: usize,
     pub(super) meter: Meter,
     pub(super) guesses: Guesses,
     shelf: Shelf,
@@ -64,9 +63,10 @@ pub struct Players {
 
 /// Episodes that one core decodes together: enough to amortise the weights, few enough for their keys and values to stay in
 /// its caches (about 300 KB an episode of the shipped policy).
-const SEATS: usize = 16;
-/// Episodes of one task that a lane plays together at most.
-const RUN: usize = 8;
+pub(super) const SEATS: usize = 16;
+/// Episodes of one task that a lane takes at a time at most.
+const HAND: usize = 8;
+const _: () = assert!(0 < HAND && HAND <= SEATS, "a lane without episodes has the seats for any hand");
 
 impl Players {
     /// Players of `harness`; `end_of_turn` is the token that ends a turn.
@@ -86,7 +86,6 @@ impl Players {
             tokenizer,
             end_of_turn,
             budget,
-            seats: SEATS,
             meter: Meter::default(),
             guesses: Guesses::default(),
             shelf,
@@ -158,15 +157,16 @@ impl Players {
         &self.recipe
     }
 
-    /// Deals the assignments out to the lanes; the first error, in order of lanes, is returned.
+    /// Deals the assignments out to the lanes. Where a lane fails nothing more is dealt, and an error is returned; which one hangs
+    /// on who was faster, and is told to people only: nothing of it is recorded.
     fn play_batch(
         &self,
         policy: &dyn Policy,
         assignments: &[(usize, &Assignment)],
     ) -> Result<Vec<(usize, Played)>, PlayError> {
         let _playing = self.meter.playing(assignments.len());
-        let lanes = self.recipe.threads().min(assignments.len()).max(1);
-        let deal = Deal::new(assignments, RUN.min(self.seats));
+        let deal = Deal::new(assignments, HAND, self.recipe.threads());
+        let lanes = deal.lanes();
         let lane = || lane::run(self, policy, &deal);
         if lanes == 1 {
             return lane();

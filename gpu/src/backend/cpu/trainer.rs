@@ -166,8 +166,8 @@ impl Trainer for CpuTrainer {
     }
 }
 
-/// The gradients of a step, while threads are at them. Locks only say to the compiler what the relay promises: nobody waits
-/// for one.
+/// The gradients of a step, while threads are at them. The locks on works and sums only say to the compiler what the relay
+/// promises: nobody waits for one.
 struct Step<'a> {
     pass: Pass<'a>,
     /// Of the sequence at a place, the one with that place's remainder.

@@ -15,7 +15,7 @@ pub struct Fault {
     pub function: usize,
     /// What kind of mistake.
     pub operator: Operator,
-    /// Which of the function's mutations it is, in order of preference.
+    /// Its index among the function's mutants, best first.
     pub choice: u32,
     /// Template of the function.
     pub template: String,

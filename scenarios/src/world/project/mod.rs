@@ -22,7 +22,7 @@ pub struct Project {
     pub functions: Vec<Function>,
     /// Indices of the functions that are to carry a bug.
     pub targets: Vec<usize>,
-    /// Which of its faults each of the first of these has already.
+    /// The index of the bug of each of the first of these among its mutants, best first, where that is settled.
     kept: Vec<u32>,
     seed: u64,
     wrong_variable_share: f64,
