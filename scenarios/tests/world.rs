@@ -236,7 +236,9 @@ fn a_refined_task_has_the_bugs_that_it_had_but_for_one_less_or_more() {
             let laid_out = project(&start);
             // Not the first of the draw's faults, which a project that knew nothing of them would choose again.
             let Some(had) = laid_out.faults().unwrap().nth(2) else { continue };
-            let choices = |of: &tadpole_scenarios::world::FaultedProject| of.faults.iter().map(|fault| fault.choice).collect();
+            let choices = |of: &tadpole_scenarios::world::FaultedProject| {
+                of.faults.iter().map(|fault| fault.choice).collect()
+            };
             let mut task = Blueprint { kept: choices(&had), ..start };
             let first = task.refine(direction).expect("a bug can go or come");
             assert_eq!(first.bugs.abs_diff(task.bugs), 1, "the strongest lever comes first");

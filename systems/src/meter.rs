@@ -18,9 +18,12 @@ struct Counts {
     played: AtomicU64,
     tokens: AtomicU64,
     followed: AtomicU64,
+    ahead: AtomicU64,
     worked_us: AtomicU64,
     /// Process ids of the sandbox workers that live.
     workers: Mutex<BTreeSet<u32>>,
+    /// The most memory that was seen held, in bytes.
+    peak: AtomicU64,
 }
 
 /// What a meter shows.
@@ -36,6 +39,8 @@ pub struct Reading {
     pub tokens: u64,
     /// Of them, those whose logits were read along a history that was known beforehand.
     pub followed: u64,
+    /// Episodes that were played before a decision asked for them, and used.
+    pub ahead: u64,
     /// Processor time of sandbox workers since the start.
     pub worked: Duration,
 }
@@ -45,25 +50,32 @@ impl Meter {
     #[must_use]
     pub fn read(&self) -> Reading {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let Counts { due, begun, played, tokens, followed, worked_us, workers: _ } = self.0.as_ref();
+        let Counts { due, begun, played, tokens, followed, ahead, worked_us, workers: _, peak: _ } =
+            self.0.as_ref();
         let (due, begun, played) = (read(due), read(begun), read(played));
         let done = if due == 0 { 0 } else { played.saturating_sub(begun).min(due) };
         let worked = Duration::from_micros(read(worked_us));
-        Reading { due, done, played, tokens: read(tokens), followed: read(followed), worked }
+        Reading {
+            due,
+            done,
+            played,
+            tokens: read(tokens),
+            followed: read(followed),
+            ahead: read(ahead),
+            worked,
+        }
     }
 
-    /// The most memory that this process and its sandbox workers have held, in bytes: the sum of the peak of each, which need
-    /// not have come at one time. `None` where the system does not tell.
+    /// The most memory that this process and its sandbox workers have held so far, in bytes: the largest sum of the peaks of
+    /// those that were alive together, which need not have come at one time. `None` where the system does not tell.
     #[must_use]
     pub fn memory_peak(&self) -> Option<u64> {
         let own = memory_peak::of_process(std::process::id())?;
         // A worker that just ended holds nothing.
-        Some(
-            self.workers()
-                .iter()
-                .filter_map(|&id| memory_peak::of_process(id))
-                .fold(own, u64::saturating_add),
-        )
+        let workers =
+            self.workers().iter().filter_map(|&id| memory_peak::of_process(id)).fold(0, u64::saturating_add);
+        let held = own.saturating_add(workers);
+        Some(self.0.peak.fetch_max(held, Ordering::Relaxed).max(held))
     }
 
     /// A sandbox worker was started.
@@ -71,8 +83,10 @@ impl Meter {
         self.workers().insert(id);
     }
 
-    /// A sandbox worker ended.
+    /// A sandbox worker is about to be ended.
     pub(crate) fn dismissed(&self, id: u32) {
+        // Its peak counts, though it will not be there when somebody asks.
+        _ = self.memory_peak();
         self.workers().remove(&id);
     }
 
@@ -101,6 +115,11 @@ impl Meter {
     /// Of the tokens that were sampled, these followed a history that was known beforehand.
     pub(crate) fn followed(&self, tokens: usize) {
         self.0.followed.fetch_add(tokens as u64, Ordering::Relaxed);
+    }
+
+    /// Episodes that were played ahead were asked for.
+    pub(crate) fn ahead(&self, episodes: usize) {
+        self.0.ahead.fetch_add(episodes as u64, Ordering::Relaxed);
     }
 
     /// A sandbox worker spent processor time.

@@ -151,6 +151,11 @@ impl Players {
         Ok(in_order(self.play_batch(policy.as_ref(), &batch).context("playing episodes")?))
     }
 
+    /// What counts the episodes that they play.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
     /// The recipe they play by.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {

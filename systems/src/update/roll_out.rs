@@ -28,7 +28,10 @@ pub fn roll_out(
     let tasks = plan::to_play(&world, progress, &recipe);
     let (weights, assignments) = assigned(&world, &recipe, &blobs, (progress.updates, &tasks))?;
     let prepared = match ahead.take(weights, &assignments) {
-        Some(prepared) => prepared,
+        Some(prepared) => {
+            players.meter().ahead(prepared.played.len());
+            prepared
+        }
         None => play(&players, &effects, &proposal, &blobs, (weights, &assignments))?,
     };
     let mut ids = Ids::after(progress);

@@ -1,6 +1,7 @@
 //! What a run of nano must show: the same bits everywhere, everything in it, and every decision confirmed.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
+mod ahead;
 mod company;
 mod curriculum;
 mod damage;
