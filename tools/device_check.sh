@@ -110,7 +110,11 @@ run() {
   export TADPOLE_REAL_DEVICE=1
 
   say "device"
-  nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || echo "not done: no nvidia-smi"
+  if command -v nvidia-smi >/dev/null; then
+    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || true
+  else
+    echo "not done: no nvidia-smi"
+  fi
   doctor="$(./tadpole doctor --out "$scratch" | grep -A1 ' CUDA ' || true)"
   echo "$doctor"
   case "$doctor" in

@@ -1,6 +1,6 @@
 //! A thread's registers. Constants, parameters and special registers lie beside them, so that every operand is a place.
 
-use super::types::Type;
+use super::types::{Type, Width};
 
 /// A place of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Frame {
         slot
     }
 
-    /// The parameters' types in order.
+    /// How many parameters there are.
     pub(super) fn parameters(&self) -> usize {
         self.parameters.len()
     }
@@ -101,7 +101,7 @@ impl Frame {
         let mut values = self.initial.clone();
         for (&(kind, slot), argument) in self.parameters.iter().zip(arguments) {
             let mut own = [0; 8];
-            let bytes = kind.width().map_or(0, |width| width.bytes());
+            let bytes = kind.width().map_or(0, Width::bytes);
             own[..bytes].copy_from_slice(&argument[..bytes]);
             values[slot.index()] = u64::from_ne_bytes(own);
         }

@@ -11,7 +11,7 @@ use super::parse::parse;
 use super::shuffle::LANES;
 use crate::{Call, Order};
 
-/// Dynamic shared memory of a block on the smallest device meant (sm_80), in bytes.
+/// Dynamic shared memory of a block on the smallest device meant (`sm_80`), in bytes.
 const LARGEST_SHARED: u32 = 163 * 1024;
 const LARGEST_BLOCK: u32 = 1024;
 

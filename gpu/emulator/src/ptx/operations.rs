@@ -3,6 +3,7 @@
 //! Floats are rounded to nearest, ties to even, and subnormal numbers are kept, as `.rn` without `.ftz` means; Rust's
 //! operators and `mul_add` are that. A NaN that arithmetic on `.f32` gives is the one that devices give; moving a number
 //! keeps its bits.
+#![expect(clippy::float_cmp, reason = "the instructions compare exactly")]
 
 mod value;
 

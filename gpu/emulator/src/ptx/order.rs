@@ -29,7 +29,7 @@ impl Turns {
         }
     }
 
-    /// The next word of a SplitMix64 generator.
+    /// The next word of a splitmix64 generator.
     fn word(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.state;

@@ -7,6 +7,9 @@ use super::lexer::{Kind, Token};
 use super::syntax::{Entry, Operand, Registers, Shared, Statement, Syntax, Written};
 use cursor::{Cursor, shown};
 
+/// Whether a value of the header is one that is replayed.
+type Rule = fn(&str) -> bool;
+
 /// Reads a module.
 pub(super) fn parse(text: &str) -> Result<Syntax<'_>, ParseError> {
     let mut cursor = Cursor::new(text)?;
@@ -25,7 +28,7 @@ pub(super) fn parse(text: &str) -> Result<Syntax<'_>, ParseError> {
 impl<'t> Cursor<'t> {
     /// `.version 9.0 .target sm_80 .address_size 64`.
     fn header(&mut self) -> Result<(), ParseError> {
-        let rules: [(&str, fn(&str) -> bool); 3] = [
+        let rules: [(&str, Rule); 3] = [
             // Meanings that are relied upon here have not changed since; a later version could.
             (".version", |version| version == "9.0"),
             (".target", |target| target.starts_with("sm_")),
@@ -88,9 +91,9 @@ impl<'t> Cursor<'t> {
         while !self.accept('{') {
             self.directive(".maxntid")?;
             let mut size = [self.count()?, 1, 1];
-            for axis in 1..3 {
+            for side in &mut size[1..] {
                 self.symbol(',')?;
-                size[axis] = self.count()?;
+                *side = self.count()?;
             }
             entry.largest_block = Some(size);
         }
