@@ -80,6 +80,12 @@ fn what_nobody_wrote_is_nan_in_memory_and_in_registers() {
         undecided.contains("a predicate without a value by thread [0, 0, 0] of block [0, 0, 0]"),
         "{undecided}"
     );
+    for passes_it_on in
+        ["not.pred %p2, %p1;", "setp.eq.u32 %p2, 1, 1; and.pred %p2, %p2, %p1;", "selp.b32 %r1, 1, 2, %p1;"]
+    {
+        let stopped = stopped(&format!("{passes_it_on} ret;"));
+        assert!(stopped.contains("a predicate without a value"), "{passes_it_on} {stopped}");
+    }
 }
 
 #[test]
@@ -137,6 +143,8 @@ fn what_has_no_one_meaning_stops_the_kernel() {
             .contains("a shuffle of a part of the warp")
     );
     assert!(stopped("$again: bra.uni $again; ret;").contains("no end after 16777216 instructions"));
+    let waits = stopped("$again: bar.sync 0; bra.uni $again; ret;");
+    assert!(waits.contains("no end after 16777216 instructions"), "{waits}");
 }
 
 #[test]
@@ -243,6 +251,8 @@ fn a_name_that_is_not_there_or_there_twice_is_refused() {
     assert_eq!(refused("$a: $a: ret;"), "`$a` is declared twice");
     assert_eq!(refused(".reg .f32 %r<2>; ret;"), "`%r` is declared twice");
     assert_eq!(refused(".shared .align 4 .f32 single; ret;"), "`single` is declared twice");
+    let twice = format!("{}.visible .entry kernel() {{ ret; }}\n", text("ret;"));
+    assert_eq!(Module::parse(&twice).unwrap_err().reason.to_string(), "`kernel` is declared twice");
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl<'r> Block<'r> {
             };
             let mut values = site.values.to_vec();
             site.code.frame.place_thread(&mut values, &position);
-            Thread { values, position, state: State::Ready, next: 0 }
+            Thread { values, position, state: State::Ready, next: 0, executed: 0 }
         });
         Self { kernel: site.kernel, code: &site.code.instructions, threads: threads.collect() }
     }

@@ -103,7 +103,7 @@ impl<'t> Decoder<'t> {
             (["mov", "b64"], [to, Operand::Group(halves)]) => names.put_together(opcode, to, halves)?,
             (_, operands) => {
                 let form = form(opcode).ok_or_else(|| Reason::Opcode(opcode.to_owned()))?;
-                names.computed(opcode, form, operands)?
+                return names.computed(opcode, form, operands);
             }
         };
         Ok(vec![operation])
@@ -133,23 +133,33 @@ impl<'t> Decoder<'t> {
 }
 
 impl<'t> Names<'t> {
-    /// An instruction that only computes.
-    fn computed(&mut self, opcode: &str, form: Form, operands: &[Operand<'t>]) -> Result<Operation, Reason> {
+    /// An instruction that only computes. What a predicate is that nobody wrote, nobody guesses: it is looked at first.
+    fn computed(
+        &mut self,
+        opcode: &str,
+        form: Form,
+        operands: &[Operand<'t>],
+    ) -> Result<Vec<Operation>, Reason> {
         let wanted = 1 + form.operands.len();
         let mismatch = || count(opcode, wanted, operands.len());
         let (to, rest) = operands.split_first().filter(|_| operands.len() == wanted).ok_or_else(mismatch)?;
         let to = self.result(opcode, form.result, to)?;
-        let mut places = Vec::new();
+        let (mut places, mut operations) = (Vec::new(), Vec::new());
         for (&kind, operand) in form.operands.iter().zip(rest) {
-            places.push(self.operand(opcode, kind, operand)?);
+            let place = self.operand(opcode, kind, operand)?;
+            if kind == Type::Predicate {
+                operations.push(Operation::Written { predicate: place });
+            }
+            places.push(place);
         }
-        match (form.meaning, places.as_slice()) {
-            (Meaning::One(apply), &[a]) => Ok(Operation::One { apply, to, a }),
-            (Meaning::Two(apply), &[a, b]) => Ok(Operation::Two { apply, to, a, b }),
-            (Meaning::Quotient(apply), &[a, b]) => Ok(Operation::Quotient { apply, to, a, b }),
-            (Meaning::Three(apply), &[a, b, c]) => Ok(Operation::Three { apply, to, a, b, c }),
-            _ => Err(mismatch()),
-        }
+        operations.push(match (form.meaning, places.as_slice()) {
+            (Meaning::One(apply), &[a]) => Operation::One { apply, to, a },
+            (Meaning::Two(apply), &[a, b]) => Operation::Two { apply, to, a, b },
+            (Meaning::Quotient(apply), &[a, b]) => Operation::Quotient { apply, to, a, b },
+            (Meaning::Three(apply), &[a, b, c]) => Operation::Three { apply, to, a, b, c },
+            _ => return Err(mismatch()),
+        });
+        Ok(operations)
     }
 
     /// `mov.b64 {low, high}, from`.

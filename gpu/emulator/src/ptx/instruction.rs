@@ -33,6 +33,8 @@ pub(super) enum Operation {
     Quotient { apply: fn(u64, u64) -> Option<u64>, to: Slot, a: Slot, b: Slot },
     /// `to = apply(a, b, c)`.
     Three { apply: fn(u64, u64, u64) -> u64, to: Slot, a: Slot, b: Slot, c: Slot },
+    /// Nothing, where the predicate was written.
+    Written { predicate: Slot },
     /// Registers from memory.
     Load { from: Place, width: Width, to: Registers },
     /// Registers to memory.

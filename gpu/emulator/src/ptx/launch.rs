@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::block::{Block, Site};
 use super::decode::{Code, decode};
-use super::error::{ParseError, ReplayError};
+use super::error::{ParseError, Reason, ReplayError};
 use super::memory::Memory;
 use super::order::Turns;
 use super::parse::parse;
@@ -34,7 +34,11 @@ impl Module {
         let mut kernels = BTreeMap::new();
         for entry in &syntax.entries {
             let code = decode(entry, &syntax.dynamic)?;
-            kernels.insert(entry.name.to_owned(), Kernel { code, largest_block: entry.largest_block });
+            let kernel = Kernel { code, largest_block: entry.largest_block };
+            if kernels.insert(entry.name.to_owned(), kernel).is_some() {
+                let reason = Reason::Redeclared(entry.name.to_owned());
+                return Err(ParseError { line: entry.line, reason });
+            }
         }
         Ok(Self { kernels })
     }

@@ -6,7 +6,7 @@
 //!
 //! *Invariant*: nothing is guessed. A directive, instruction, modifier, type or operand that is not listed here is an
 //! error with its line, and so is an access outside of memory, a misaligned one, a division by zero, a barrier or a shuffle
-//! that not all threads reach. What nobody wrote is a NaN, in memory and in registers.
+//! that not all threads reach, a predicate that nobody wrote. What else nobody wrote is all ones: a NaN to whoever reads a float.
 //!
 //! ```text
 //! lexer       text to tokens

@@ -6,7 +6,7 @@ use super::instruction::{Guard, Instruction, Operation, Place, Registers, Space}
 use super::memory::{Access, Memory, aligned};
 use super::types::Width;
 
-/// A thread that has executed so many instructions without waiting is taken for one that has no end.
+/// A thread that has executed so many instructions is taken for one that has no end.
 const MOST_INSTRUCTIONS: u64 = 1 << 24;
 
 /// What a thread does.
@@ -30,6 +30,8 @@ pub(super) struct Thread {
     pub(super) state: State,
     /// The next instruction; of a thread that waits, the one at which it does.
     pub(super) next: usize,
+    /// Instructions executed.
+    pub(super) executed: u64,
 }
 
 /// What a thread can reach.
@@ -49,7 +51,8 @@ impl Thread {
 
     /// Executes up to where it waits, or to its end.
     pub(super) fn run(&mut self, code: &[Instruction], reach: &mut Reach<'_>) -> Result<(), Fault> {
-        for _ in 0..MOST_INSTRUCTIONS {
+        while self.executed < MOST_INSTRUCTIONS {
+            self.executed += 1;
             let instruction = &code[self.next];
             self.step(instruction, reach).map_err(|cause| self.fault(instruction, cause))?;
             if self.state != State::Ready {
@@ -88,6 +91,7 @@ impl Thread {
             Operation::Three { apply, to, a, b, c } => {
                 self.set(to, apply(self.get(a), self.get(b), self.get(c)));
             }
+            Operation::Written { predicate } => _ = self.holds(Guard { predicate, wanted: true })?,
             Operation::Load { from, width, to } => self.load(reach.of(from.space), from, width, &to)?,
             Operation::Store { to, width, from } => self.store(reach.of(to.space), to, width, &from)?,
             Operation::Atomic { apply, place, width, to, operand } => {
