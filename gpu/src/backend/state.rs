@@ -13,9 +13,12 @@ const MAGIC: [u8; 8] = *b"TADTRN\0\x01";
 
 /// The bytes of a state.
 pub(crate) fn write(weights: &Weights, optimiser: &Optimiser, average: Option<&Average>) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
     let mean = average.map_or_else(Vec::new, Average::state_bytes);
-    for part in [weights.canonical_bytes(), optimiser.state_bytes(), mean] {
+    let parts = [weights.canonical_bytes(), optimiser.state_bytes(), mean];
+    // Megabytes at once: a buffer that grew would leave holes of all sizes behind, every update.
+    let mut bytes = Vec::with_capacity(MAGIC.len() + parts.iter().map(|part| 8 + part.len()).sum::<usize>());
+    bytes.extend_from_slice(&MAGIC);
+    for part in parts {
         bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&part);
     }

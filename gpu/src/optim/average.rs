@@ -72,7 +72,7 @@ impl Average {
     /// The state as canonical bytes, all numbers little-endian: `TADAVG\0` and the layout's version, 1 (8 bytes); updates
     /// seen, updates in the mean, number of values (u64 each); the values (f32 each).
     pub fn state_bytes(&self) -> Vec<u8> {
-        let mut writer = Writer::new(MAGIC);
+        let mut writer = Writer::new(MAGIC, 3, self.mean.len());
         writer.word(self.seen);
         writer.word(self.count);
         writer.floats(&self.mean);

@@ -31,8 +31,11 @@ pub enum StateError {
 pub(super) struct Writer(Vec<u8>);
 
 impl Writer {
-    pub(super) fn new(magic: [u8; 8]) -> Self {
-        Self(magic.to_vec())
+    /// With room for `words` words, lengths included, and `floats` values.
+    pub(super) fn new(magic: [u8; 8], words: usize, floats: usize) -> Self {
+        let mut bytes = Vec::with_capacity(magic.len() + 8 * words + 4 * floats);
+        bytes.extend_from_slice(&magic);
+        Self(bytes)
     }
 
     pub(super) fn word(&mut self, word: u64) {
@@ -42,7 +45,6 @@ impl Writer {
     /// Their number, then the values.
     pub(super) fn floats(&mut self, values: &[f32]) {
         self.word(values.len() as u64);
-        self.0.reserve(4 * values.len());
         for value in values {
             self.0.extend_from_slice(&value.to_le_bytes());
         }

@@ -260,7 +260,7 @@ impl Optimiser {
     /// | 8 + 4 n | number of first moments (u64), first moments (f32 each) |
     /// | 8 + 4 m | number of second moments (u64), second moments (f32 each) |
     pub fn state_bytes(&self) -> Vec<u8> {
-        let mut writer = Writer::new(MAGIC);
+        let mut writer = Writer::new(MAGIC, 5, self.first.len() + self.second.len());
         let StepCount { steps, powers: [beta1_power, beta2_power] } = self.count;
         writer.word(steps);
         writer.word(beta1_power.to_bits());

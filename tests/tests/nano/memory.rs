@@ -24,13 +24,14 @@ fn histories_and_contents_leave_the_world_with_their_iteration() {
     }
 }
 
-/// What four more iterations may add: the allocator's mood, and some hundred bytes a trajectory. The weights and moments
-/// of their updates alone would be five times as much.
-const SLACK_BYTES: u64 = 8 << 20;
+/// What 36 more iterations may add: buffers of megabytes come and go with every update, and what the allocator keeps for them
+/// levels off late (12, 60, 120 and 240 iterations: 211, 252, 291 and 300 MiB). Weights and moments of their updates alone
+/// would be ten times as much.
+const SLACK_BYTES: u64 = 64 << 20;
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_run_three_times_as_long_holds_no_more() {
+fn a_run_four_times_as_long_holds_little_more() {
     let peak = |iterations: u32| {
         let parent = tempfile::tempdir().unwrap();
         let run = parent.path().join("run");
@@ -40,7 +41,7 @@ fn a_run_three_times_as_long_holds_no_more() {
         let timings = RunReader::open(&run).unwrap().timings().unwrap();
         timings.iter().filter_map(|timing| timing.peak_bytes).max().expect("Linux tells")
     };
-    let (short, long) = (peak(2), peak(6));
+    let (short, long) = (peak(12), peak(48));
     assert!(short > 8 << 20, "weights and workers are more than {short} bytes");
-    assert!(long < short + SLACK_BYTES, "{short} bytes after 2 iterations, {long} after 6");
+    assert!(long < short + SLACK_BYTES, "{short} bytes after 12 iterations, {long} after 48");
 }

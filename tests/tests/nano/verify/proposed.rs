@@ -12,19 +12,17 @@ use tadpole_systems::phase::name;
 use tadpole_tests::nano::{nano, run};
 use tadpole_tests::{bits, drive};
 
-/// The last trajectory of a rollout that ran a tool and was played beside at least two others, with its place.
+/// The last trajectory that ran a tool and was played beside at least two others, with its place.
 fn victim() -> (Step, usize, TrajectoryFinishedV1) {
     let found = nano().events.iter().enumerate().rev().find_map(|(at, (commit, event))| match event {
         Event::TrajectoryFinished(it)
-            if it.purpose == Purpose::Rollout
-                && it.segments[0].sampled.len() > 1
-                && recorded(commit.step).len() > 2 =>
+            if it.segments[0].sampled.len() > 1 && recorded(commit.step).len() > 2 =>
         {
             Some((at, commit.step, it.clone()))
         }
         _ => None,
     });
-    let (at, step, it) = found.expect("a rollout of two turns");
+    let (at, step, it) = found.expect("an episode of two turns");
     let first = nano().events.iter().position(|(commit, _)| commit.step == step).unwrap();
     (step, at - first, it)
 }
@@ -35,10 +33,15 @@ fn recorded(step: Step) -> Vec<Event> {
     events.filter(|(commit, _)| commit.step == step).map(|(_, event)| event.clone()).collect()
 }
 
-/// What verification of rollouts finds in the run at `directory`.
+/// What verification finds in the run at `directory` where it plays episodes like the victim again, and trusts all else.
 fn differences(directory: &Path) -> Vec<Difference> {
+    let played = match victim().2.purpose {
+        Purpose::Calibration => name::CALIBRATE,
+        Purpose::Rollout => name::ROLL_OUT,
+        Purpose::Evaluation => name::EVALUATE,
+    };
     let Assembly { systems, header, .. } = drive::assembled(&nano().scenario, &drive::on_threads(2));
-    let trusted = systems.names().filter(|system| *system != name::ROLL_OUT).collect();
+    let trusted = systems.names().filter(|system| *system != played).collect();
     let options = VerifyOptions { sample: None, trusted };
     verify(directory, &header, &systems, &options, |_| {}).unwrap().differences
 }
