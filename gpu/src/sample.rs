@@ -134,7 +134,7 @@ pub fn log_softmax_row(
     }
     log_probs.copy_from_slice(logits);
     // Dividing by 1 changes no bit.
-    if temperature > 0.0 && temperature != 1.0 {
+    if temperature > 0.0 && temperature.to_bits() != 1.0_f32.to_bits() {
         for scaled in log_probs.iter_mut() {
             *scaled /= temperature;
         }

@@ -24,7 +24,7 @@ struct Party<'a> {
     members: Vec<Guided<'a>>,
 }
 
-impl<'a> Guided<'a> {
+impl Guided<'_> {
     /// What its guess says behind position `read`; `None` where that is nothing, or the guess was wrong.
     fn stretch(&self, read: usize) -> Option<Stretch<'_>> {
         let holds = self.guess.begins(self.seated.1.history());
@@ -66,7 +66,7 @@ impl<'a> Lane<'a> {
             strayed.extend(party.unguided().into_iter().map(|member| member.seated));
             let others = party.others();
             if !others.is_empty() {
-                let slot = free.pop().expect("there is a slot for each episode");
+                let slot = spare(&mut free);
                 self.decoder.fork(party.slot, slot)?;
                 parties.push(Party { slot, members: others, ..party });
             }
@@ -94,7 +94,7 @@ impl<'a> Lane<'a> {
                 episode.fed(party.read);
                 party.members.push(member);
             } else {
-                let slot = free.pop().expect("there is a slot for each episode");
+                let slot = spare(free);
                 self.begin(slot, episode)?;
                 parties.push(Party { slot, read: episode.prefix().len(), members: vec![member] });
             }
@@ -139,4 +139,13 @@ impl<'a> Lane<'a> {
         party.read = end;
         Ok(strayed)
     }
+}
+
+/// A slot of those that no episode has.
+#[expect(
+    clippy::expect_used,
+    reason = "a lane has as many slots as seats, and opens no more episodes than it has free seats"
+)]
+fn spare(free: &mut Vec<usize>) -> usize {
+    free.pop().expect("there is a slot for each episode")
 }

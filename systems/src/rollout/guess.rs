@@ -94,7 +94,7 @@ impl Guess {
     }
 }
 
-impl<'a> Stretch<'a> {
+impl Stretch<'_> {
     /// Its first token, and whether one was sampled behind it.
     pub(super) fn first_step(&self) -> (Option<u32>, bool) {
         (self.tokens.first().copied(), self.wanted.first() == Some(&0))

@@ -76,6 +76,10 @@ impl<'a> Lane<'a> {
         (0..self.cohorts.len()).filter(|&slot| self.cohorts[slot].is_none()).collect()
     }
 
+    #[expect(
+        clippy::expect_used,
+        reason = "all cohorts together have at most as many episodes as there are slots"
+    )]
     fn free_slot(&self) -> usize {
         let free = self.cohorts.iter().position(Option::is_none);
         free.expect("there are as many slots as seats, and a seat is free")

@@ -171,7 +171,7 @@ fn reading_a_known_history_has_the_bits_of_decoding_it() {
         let (mut decoder, mut logits) = (policy.decoder(2), Vec::new());
         let mut from = 0;
         while from < tokens.len() {
-            let part = &tokens[from..][..1 + words() as usize % (tokens.len() - from)];
+            let part = &tokens[from..][..=(words() as usize % (tokens.len() - from))];
             let wanted: Vec<usize> = (0..part.len()).filter(|_| words().is_multiple_of(2)).collect();
             decoder.read(1, part, &wanted, &mut logits).unwrap();
             let rows: Vec<Vec<u32>> = logits.chunks(weights.shape().vocab as usize).map(bits).collect();
