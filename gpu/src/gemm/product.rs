@@ -13,6 +13,9 @@ pub enum Start {
     Output,
 }
 
+/// Rows that all columns pass over before the next ones are read: with their results they stay in the second-level cache.
+const ROWS: usize = 256;
+
 /// `out[m] = a[m] b`, chains from `start`; `out` has rows of `b.cols()` numbers without gaps, as many as it holds.
 ///
 /// `a` must have as many rows, each of at least `b.inner()` numbers; with less, this panics.
@@ -20,7 +23,10 @@ pub fn product(isa: Isa, a: Rows<'_>, b: &Packed, start: Start, out: &mut [f32])
     if b.cols() == 0 {
         return;
     }
-    dispatch(isa, Product { a, b, start, out });
+    for (block, out) in out.chunks_mut(ROWS * b.cols()).enumerate() {
+        let a = Rows { values: &a.values[block * ROWS * a.stride..], stride: a.stride };
+        dispatch(isa, Product { a, b, start, out });
+    }
 }
 
 struct Product<'a> {

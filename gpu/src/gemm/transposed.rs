@@ -128,23 +128,34 @@ pub(crate) fn transposed_chain<V: V16, const R: usize, const C: usize>(
     for panel in &mut panels {
         *panel = &panel[..tokens];
     }
-    if tokens == 0 {
-        return acc;
+    let Some(last) = tokens.checked_sub(1) else { return acc };
+    // Where a check within the loop could fail and the sums be wanted behind it, the compiler would keep them in memory. Rows of one
+    // length need none; the last one may be cut.
+    assert!(R <= a.stride || last == 0, "rows of the left factor do not overlap");
+    let (whole, end) = a.values.split_at(last * a.stride);
+    for (t, row) in (0..last).zip(whole.chunks_exact(a.stride.max(1))) {
+        acc = with_token(&row[..R], panels, t, acc);
     }
-    // All rows are there and whole: a check that could fail within the loop would make the compiler keep the sums in memory.
-    assert!(R <= a.stride || tokens == 1, "rows of the left factor do not overlap");
-    let rows = a.values[..(tokens - 1) * a.stride + R].chunks(a.stride.max(1));
-    for (t, row) in rows.enumerate() {
-        let Some(left) = row.first_chunk::<R>() else { break };
-        let mut right = [V::zero(); C];
+    acc = with_token(&end[..R], panels, last, acc);
+    acc
+}
+
+/// One link of each chain.
+#[inline(always)]
+fn with_token<V: V16, const R: usize, const C: usize>(
+    left: &[f32],
+    panels: [&[Line]; C],
+    t: usize,
+    mut acc: [[V; C]; R],
+) -> [[V; C]; R] {
+    let mut right = [V::zero(); C];
+    for c in 0..C {
+        right[c] = V::load(&panels[c][t].0);
+    }
+    for r in 0..R {
+        let left = V::splat(left[r]);
         for c in 0..C {
-            right[c] = V::load(&panels[c][t].0);
-        }
-        for r in 0..R {
-            let left = V::splat(left[r]);
-            for c in 0..C {
-                acc[r][c] = left.fma(right[c], acc[r][c]);
-            }
+            acc[r][c] = left.fma(right[c], acc[r][c]);
         }
     }
     acc
