@@ -40,6 +40,13 @@ pub(crate) fn resolved<T: Table>(table: &T) -> String {
     out.finish()
 }
 
+/// The same but for some keys and tables.
+pub(crate) fn resolved_without<T: Table>(table: &T, left_out: &'static [&'static str]) -> String {
+    let mut out = Writer::without(left_out);
+    table.write_fields(&mut out);
+    out.finish()
+}
+
 /// Every key with its meaning, default and range.
 pub(crate) fn documented<T: Table>() -> String {
     let mut out = Writer::new(true);

@@ -90,10 +90,9 @@ impl Scenario {
         load::resolved(self)
     }
 
-    /// What the run's identity covers: the resolved scenario without its name and without `[exec]`.
+    /// What the run's identity covers: the resolved scenario without its name and without `[exec]`, whatever keys that has.
     pub fn semantic_bytes(&self) -> Vec<u8> {
-        let anonymous = Self { name: Self::default().name, exec: Exec::default(), ..self.clone() };
-        anonymous.to_toml().into_bytes()
+        load::resolved_without(self, &["name", "exec"]).into_bytes()
     }
 
     /// Every key with its meaning, default and range, as a scenario that can be parsed.

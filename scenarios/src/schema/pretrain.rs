@@ -139,12 +139,6 @@ impl PretrainScenario {
         load::resolved(self)
     }
 
-    /// What the identity of the policy covers: the resolved scenario without its name and without `[exec]`.
-    pub fn semantic_bytes(&self) -> Vec<u8> {
-        let anonymous = Self { name: Self::defaults().name, exec: Exec::default(), ..self.clone() };
-        anonymous.to_toml().into_bytes()
-    }
-
     /// Every key with its meaning, default and range, as a scenario that can be parsed.
     pub fn print_defaults() -> String {
         load::documented::<Self>()

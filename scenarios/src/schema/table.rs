@@ -96,13 +96,20 @@ pub(crate) fn join(path: &str, key: &str) -> String {
 pub(crate) struct Writer {
     path: String,
     documented: bool,
+    /// Keys of this table that are not written.
+    left_out: &'static [&'static str],
     leaves: String,
     tables: String,
 }
 
 impl Writer {
     pub(crate) fn new(documented: bool) -> Self {
-        Self { path: String::new(), documented, leaves: String::new(), tables: String::new() }
+        Self { path: String::new(), documented, left_out: &[], leaves: String::new(), tables: String::new() }
+    }
+
+    /// For all keys but these.
+    pub(crate) fn without(left_out: &'static [&'static str]) -> Self {
+        Self { left_out, ..Self::new(false) }
     }
 
     pub(crate) fn finish(self) -> String {
@@ -111,6 +118,9 @@ impl Writer {
 
     /// Writes `key = value`.
     pub(crate) fn leaf(&mut self, key: &str, value: &str, about: &About<'_>) {
+        if self.left_out.contains(&key) {
+            return;
+        }
         if self.documented {
             if !self.leaves.is_empty() {
                 self.leaves.push('\n');
@@ -125,6 +135,9 @@ impl Writer {
 
     /// Writes a table under its header.
     pub(crate) fn table<T: Table>(&mut self, key: &str, table: &T) {
+        if self.left_out.contains(&key) {
+            return;
+        }
         let text = self.section(key, ("[", "]"), table, self.documented);
         self.tables.push_str(&text);
     }

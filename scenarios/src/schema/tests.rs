@@ -90,6 +90,8 @@ fn the_resolved_scenario_states_every_key_and_parses_back() {
 fn name_and_exec_are_no_part_of_the_identity_and_everything_else_is() {
     let bytes = |text: &str| Scenario::parse(text, FILE).unwrap().semantic_bytes();
     let default = bytes("");
+    let text = String::from_utf8(default.clone()).unwrap();
+    assert!(!text.contains("[exec]") && !text.starts_with("name") && text.contains("[update]"), "{text}");
     assert_eq!(bytes("name = \"other\"\n[exec]\nthreads = 3\nisa = \"scalar\"\n"), default);
     for text in ["seed = 2", "[update]\nclip = 2.0", "[log]\nkeep = \"all\"", "[harness]\nmax_turns = 7"] {
         assert_ne!(bytes(text), default, "{text}");
