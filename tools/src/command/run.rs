@@ -63,22 +63,24 @@ pub(crate) fn report(
     json: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    if json {
-        super::json(out, summary)?;
-    } else {
-        writeln!(out, "{}", table::iterations(&summary.iterations))?;
-        let evaluations: Vec<EvaluationSummary> = summary.evaluations().cloned().collect();
-        if !evaluations.is_empty() {
-            writeln!(out, "{}", table::evaluations(&evaluations))?;
-        }
-        write!(out, "{}", facts(summary, run))?;
-    }
+    // How the run ended counts, whether or not the summary could be written.
+    let written = if json { super::json(out, summary) } else { tables(summary, run, out) };
     match &summary.refused {
-        None => Ok(()),
+        None => written,
         Some(reason) => Err(Failure::failed(format!("an update was refused: {reason}"))
             .at(run.display())
             .help("it would recur; look at the update with `tadpole show`, then change the scenario")),
     }
+}
+
+fn tables(summary: &RunSummary, run: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "{}", table::iterations(&summary.iterations))?;
+    let evaluations: Vec<EvaluationSummary> = summary.evaluations().cloned().collect();
+    if !evaluations.is_empty() {
+        writeln!(out, "{}", table::evaluations(&evaluations))?;
+    }
+    write!(out, "{}", facts(summary, run))?;
+    Ok(())
 }
 
 /// The lines below the tables.

@@ -55,12 +55,12 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
     let progress = super::run::progress();
     let report = engine.verify(&request, &progress)?;
     drop(progress);
-    if options.json {
-        super::json(out, &report)?;
-    }
+    // What was found counts, whether or not it could be written.
+    let written = if options.json { super::json(out, &report) } else { Ok(()) };
     if !report.differences.is_empty() {
         return Err(differs(&report, &options.run));
     }
+    written?;
     if !options.json {
         write!(out, "{}", agrees(&report, &options.run))?;
     }
@@ -126,7 +126,7 @@ fn side(value: Option<&Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{run_directory, tadpole};
+    use super::super::testing::{run_directory, tadpole, unread};
     use serde_json::json;
 
     use super::*;
@@ -173,5 +173,7 @@ mod tests {
         let failure = tadpole("verify {}", &run, &engine).expect_err("differs");
         assert_eq!(failure.kind(), Kind::Failed);
         insta::assert_snapshot!(failure.to_string().replace(run.to_str().unwrap(), "RUN"));
+        assert_eq!(unread("verify {} --json", &run, &engine).kind(), Kind::Failed);
+        assert_eq!(unread("verify {} --json", &run, &Sample::default()).kind(), Kind::Closed);
     }
 }
