@@ -66,7 +66,9 @@ fn problems(problems: &[Complaint], run: &Path) -> Option<Failure> {
     let (first, rest) = problems.split_first()?;
     let mut what = first.what.clone();
     for Complaint { file, what: other, .. } in rest.iter().take(SHOWN - 1) {
-        what = format!("{what}\n also: {file}: {other}");
+        // What is said of a scenario names the file itself, with the line.
+        let place = if other.starts_with(&format!("{file}:")) { String::new() } else { format!("{file}: ") };
+        what = format!("{what}\n also: {place}{other}");
     }
     if problems.len() > SHOWN {
         let more = text::counted((problems.len() - SHOWN) as u64, "further problem");
