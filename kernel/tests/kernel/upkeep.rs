@@ -261,7 +261,9 @@ fn collecting_removes_what_nothing_needs_and_nothing_else() {
     let digest = write_blob(&dir, b"nobody names this");
     let leftover = format!("{}.tmp", blob_path(&dir, digest).display());
     fs::write(&leftover, b"half").unwrap();
+    fs::remove_file(dir.join("LOCK")).unwrap();
     let rehearsed = gc(&dir, Keep::Iterations, Collection::Rehearsed).unwrap();
+    assert!(!dir.join("LOCK").exists(), "a rehearsal writes nothing");
     assert_eq!(rehearsed.unnamed, [digest].into());
     assert!(rehearsed.superseded.is_empty());
     assert_eq!(rehearsed.leftovers.len(), 1);
@@ -290,6 +292,8 @@ fn nothing_is_collected_from_a_run_that_is_held_or_not_whole() {
     let mut kernel = Kernel::create(&dir, SCENARIO, header(), systems()).unwrap();
     kernel.step().unwrap();
     let held = gc(&dir, Keep::Iterations, Collection::Done).unwrap_err();
+    assert!(matches!(held, GcError::Run(RunError::Locked { .. })), "{held}");
+    let held = gc(&dir, Keep::Iterations, Collection::Rehearsed).unwrap_err();
     assert!(matches!(held, GcError::Run(RunError::Locked { .. })), "{held}");
     drop(kernel);
     let length = fs::read(segment(&dir, 0)).unwrap().len();

@@ -19,7 +19,7 @@ fn edit(path: &Path, was: &str, becomes: &str) {
 fn edited(parent: &Path) -> String {
     let directory = parent.join("run");
     bits::copy(run(), &directory);
-    edit(&directory.join("scenario.toml"), "clip = ", "clip = 0.0625 # ");
+    edit(&directory.join("scenario.toml"), "learning_rate = ", "learning_rate = 0.0001 # ");
     directory.to_str().unwrap().to_owned()
 }
 
@@ -56,10 +56,40 @@ fn an_edited_scenario_of_an_ancestor_is_found() {
     let ancestor = forked.succeeded().json()["parent"].as_str().unwrap().to_owned();
     let _report = binary::run(["check", name]).succeeded();
     let file = format!("lineage/{ancestor}.toml");
-    edit(&child.join(&file), "clip = ", "clip = 0.0625 # ");
+    edit(&child.join(&file), "learning_rate = ", "learning_rate = 0.0001 # ");
     failed(&binary::run(["check", name]), &[&file, "the run was started with"]);
-    edit(&child.join(&file), "clip = ", "clip = = ");
+    edit(&child.join(&file), "learning_rate = ", "learning_rate = = ");
     failed(&binary::run(["check", name]), &[&file, "restore"]);
+}
+
+#[test]
+fn what_lies_in_the_place_of_a_file_is_named() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("run");
+    bits::copy(run(), &directory);
+    let name = directory.to_str().unwrap();
+    fs::write(directory.join("blobs/a"), "not of two digits: nobody's business").unwrap();
+    let _report = binary::run(["gc", name]).succeeded();
+    let free = (0..=255).map(|shelf| format!("blobs/{shelf:02x}"));
+    let stray = free.into_iter().find(|shelf| !directory.join(shelf).exists()).unwrap();
+    fs::write(directory.join(&stray), "a file where a directory belongs").unwrap();
+    failed(&binary::run(["gc", name]), &[&stray, "move away"]);
+    fs::remove_file(directory.join(&stray)).unwrap();
+    let segment = "log/00000001.seg";
+    fs::remove_file(directory.join(segment)).unwrap();
+    fs::create_dir(directory.join(segment)).unwrap();
+    failed(&binary::run(["check", name]), &[segment, "directory"]);
+}
+
+#[test]
+fn a_lost_blob_is_told_from_a_log_that_was_changed() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("run");
+    bits::copy(run(), &directory);
+    let blob = Bits::of(&directory).blobs.into_iter().next().unwrap();
+    fs::remove_file(directory.join("blobs").join(blob)).unwrap();
+    let name = directory.to_str().unwrap();
+    failed(&binary::run(["verify", name, "--sample", "0.01"]), &["is missing", "tadpole check"]);
 }
 
 #[test]

@@ -18,10 +18,6 @@ use super::failures;
 use crate::engine::{CheckReport, Complaint, GcReport, SalvageReport};
 use crate::failure::Failure;
 
-/// Where nothing is left of a log.
-const MAKE_AGAIN: &str =
-    "the run has to be made again from its scenario; the same scenario makes the same run";
-
 /// The scenario of a run, within its directory.
 const SCENARIO: &str = "scenario.toml";
 
@@ -94,7 +90,7 @@ fn complaint(problem: &Problem, directory: &Path) -> Complaint {
         "`tadpole salvage {run} --out NEW` saves what is sound, and resuming NEW makes the rest again"
     );
     let help = match problem {
-        Problem::Log(ReplayError::Run(RunError::Log(LogError::Empty))) => MAKE_AGAIN.to_owned(),
+        Problem::Log(ReplayError::Run(RunError::Log(LogError::Empty))) => failures::MAKE_AGAIN.to_owned(),
         Problem::Log(_) => salvage,
         Problem::Torn(_) => format!(
             "`tadpole resume {run}` cuts it off, notes that, and goes on; a step that was whole before is decided again, to the same bytes"
@@ -130,7 +126,7 @@ pub(super) fn salvage(directory: &Path, out: &Path) -> Result<SalvageReport, Fai
         }
         SalvageError::Run(error) => failures::run(directory, error),
         SalvageError::Nothing(_) => {
-            Failure::failed(failures::reasons(&error)).at(directory.display()).help(MAKE_AGAIN)
+            Failure::failed(failures::reasons(&error)).at(directory.display()).help(failures::MAKE_AGAIN)
         }
         _ => Failure::failed(failures::reasons(&error))
             .at(directory.display())
@@ -170,7 +166,9 @@ pub(super) fn gc(directory: &Path, collection: Collection) -> Result<GcReport, F
         GcError::Unsound(_) => Failure::failed(failures::reasons(&error))
             .at(directory.display())
             .help(format!("`tadpole check {}` says what is wrong and what to do", directory.display())),
-        GcError::Blob(_) => Failure::failed(failures::reasons(&error)).at(directory.display()),
+        GcError::Blob(_) => Failure::failed(failures::reasons(&error)).at(directory.display()).help(
+            "in blobs/ lie directories of two digits with files in them: check permissions, and move away what is anything else",
+        ),
     })?;
     let Collected { unnamed, superseded, leftovers, bytes, kept } = collected;
     let names =
