@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tadpole_scenarios::schema::{HeldOutSet, Override, Scenario};
 
-use crate::arguments::Speed;
+use crate::arguments::{Speed, whole};
 use crate::engine::{Engine, EvalRequest, RecalibrateRequest, SetChoice};
 use crate::failure::Failure;
 use crate::{scenario, table};
@@ -44,7 +44,7 @@ struct TaskOptions {
     #[arg(long)]
     split: Option<String>,
     /// Seed of the draw; 4 without it.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Tasks to draw; 240 without it.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
