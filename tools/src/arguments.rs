@@ -61,6 +61,11 @@ pub(crate) enum Command {
     Worker,
 }
 
+/// A step, sequence, identity or seed.
+pub(crate) fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("it is not a whole number from 0 to {}", u64::MAX))
+}
+
 /// Changes to a scenario file.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Changes {
@@ -68,7 +73,7 @@ pub(crate) struct Changes {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<Override>,
     /// The run seed.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) speed: Speed,
@@ -78,7 +83,7 @@ pub(crate) struct Changes {
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Speed {
     /// Threads; 0 for one a core. Results do not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
     /// Where the arithmetic runs; auto takes a CUDA device where one can be used. Results do not depend on it.
     #[arg(long, value_name = "DEVICE", value_parser = ["auto", "cpu", "cuda"])]
@@ -184,6 +189,11 @@ mod tests {
             ("eval r --refined", "--admitted"),
             ("eval r --temperature nan", "nan"),
             ("run a --device tpu", "tpu"),
+            ("verify r --sample -1", "not a share above 0"),
+            ("eval r --samples -1", "1..=1024"),
+            ("show r step -1", "'-1' for '<STEP>': it is not a whole number from 0"),
+            ("run a --seed -1", "'-1' for '--seed <N>'"),
+            ("fork r --at -1 --out s", "'-1' for '--at <STEP>'"),
         ] {
             let error = parse(line).expect_err(line);
             assert!(error.contains(part), "{line}: {error}");

@@ -1,7 +1,7 @@
 //! Failures, rendered in one place: what is wrong, where, and what to do.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -70,10 +70,16 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         match self.kind {
             Kind::Closed => return ExitCode::SUCCESS,
-            Kind::Failed | Kind::Usage => eprintln!("{self}"),
+            Kind::Failed | Kind::Usage => tell(self),
         }
         ExitCode::from(if self.kind == Kind::Failed { 1 } else { 2 })
     }
+}
+
+/// A line for whoever looks on. Where standard error is closed or full nobody does, and there is nowhere to say so: what is
+/// done goes on, and the exit code still tells how it ended.
+pub(crate) fn tell(line: &dyn fmt::Display) {
+    writeln!(io::stderr(), "{line}").ok();
 }
 
 impl fmt::Display for Failure {

@@ -3,6 +3,7 @@
 //! Architecture invariant: no command knows how a run works. Each parses its arguments, asks the [`engine::Engine`], and
 //! renders what it is told; so every command is tested against made-up answers.
 
+#![deny(clippy::print_stderr, clippy::print_stdout)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking"))]
 
 mod arguments;

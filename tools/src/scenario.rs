@@ -70,7 +70,13 @@ pub(crate) fn absent(directory: PathBuf, help: &str) -> Result<PathBuf, Failure>
         let what = "the directory exists, and nothing is ever overwritten";
         return Err(Failure::usage(what).at(directory.display()).help(help));
     }
-    Ok(directory)
+    match directory.ancestors().skip(1).find(|above| above.exists()) {
+        Some(above) if !above.is_dir() => {
+            let what = format!("{} is not a directory, so nothing can be made in it", above.display());
+            Err(Failure::usage(what).at(directory.display()).help("choose another directory"))
+        }
+        _ => Ok(directory),
+    }
 }
 
 /// Checks that `directory` looks like a run before anything opens it.
@@ -130,6 +136,10 @@ mod tests {
         fs::create_dir(directory.path().join("log")).unwrap();
         let failure = new_directory(&scenario, Some(directory.path())).expect_err("exists");
         assert!(failure.to_string().contains("tadpole resume"), "{failure}");
+        let below = directory.path().join("scenario.toml").join("deep").join("run");
+        let failure = new_directory(&scenario, Some(&below)).expect_err("below a file");
+        assert_eq!(failure.kind(), Kind::Usage);
+        assert!(failure.to_string().contains("scenario.toml is not a directory"), "{failure}");
         let fresh = directory.path().join("fresh");
         assert_eq!(new_directory(&scenario, Some(&fresh)).unwrap(), fresh);
     }

@@ -18,7 +18,8 @@ pub(crate) fn superseded(view: &WorldView<'_>) -> BTreeSet<Digest> {
     over(view, |id, policy| last.get(&policy.iteration) == Some(&id))
 }
 
-/// Whether an iteration goes on from the optimiser state that the one before it ended with.
+/// Which blobs of finished iterations must still be there: whether an iteration goes on from the optimiser state that the
+/// one before it ended with, or the run keeps everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Moments {
     /// It may: the state is needed.
@@ -26,13 +27,15 @@ pub enum Moments {
     Carried,
     /// It starts afresh.
     Reset,
+    /// Nothing is dropped, needed or not; save what a fork did not take over from its parent.
+    Kept,
 }
 
 /// What a run can go on without: beside what is superseded, optimiser states of finished iterations, save that of its last
 /// update where one may go on from it.
 pub(crate) fn unneeded(view: &WorldView<'_>, moments: Moments) -> BTreeSet<Digest> {
     let last = view.updates().next_back().map(|(id, _)| id);
-    over(view, |id, _| moments == Moments::Carried && Some(id) == last)
+    over(view, |id, _| moments != Moments::Reset && Some(id) == last)
 }
 
 /// Blobs of finished iterations, save published weights and states that `stays` keeps.

@@ -78,9 +78,9 @@ pub enum ForkError {
         /// The step.
         step: Step,
     },
-    /// The next decision would need a blob that the parent has dropped.
+    /// The next decision would need a blob that the parent has dropped, or lost.
     #[error(
-        "step {step} needs blob {digest}, which was dropped when its iteration ended; {}",
+        "step {step} needs blob {digest}, which is not there (dropped when its iteration ended, or lost: `tadpole check` tells); {}",
         boundary.map_or_else(|| "no earlier step ends an iteration".to_owned(), |at| format!("step {at} ends the iteration before"))
     )]
     Dropped {

@@ -64,6 +64,11 @@ impl Prefix {
         self.world.view()
     }
 
+    /// The last step, it itself or one before it, that ended an iteration.
+    pub fn boundary(&self) -> Option<Step> {
+        self.boundary
+    }
+
     /// The run.
     pub fn reader(&self) -> &RunReader {
         &self.reader

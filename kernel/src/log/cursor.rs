@@ -1,5 +1,6 @@
 //! Reading a log from its first group to its last, safe against any bytes and while it is being written.
 
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::group::{self, Expected, Group};
 use super::recovery;
 use super::segment::{self, DIR, RunMark, SEGMENT_HEADER, SegmentHeader};
 use crate::id::{Digest, Sequence, Step};
-use crate::storage::{Buffer, Storage};
+use crate::storage::{Buffer, Storage, named};
 
 /// Where the next group continues the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl Cursor {
         if segments == 0 {
             return Err(LogError::Empty);
         }
-        let first = storage.read(&segment::name(0))?;
+        let first = read(storage.as_ref(), 0)?;
         let header = SegmentHeader::from_bytes(&first).map_err(|fault| LogError::Corrupt {
             segment: 0,
             offset: 0,
@@ -129,7 +130,7 @@ impl Cursor {
         if segment >= segments {
             return Ok(None);
         }
-        let bytes = Arc::new(storage.read(&segment::name(segment))?);
+        let bytes = Arc::new(read(storage.as_ref(), segment)?);
         let Ok(header) = SegmentHeader::from_bytes(&bytes) else { return Ok(None) };
         let Some(at) = usize::try_from(end).ok().filter(|&end| end <= bytes.len()) else { return Ok(None) };
         if header.index != segment || !group::ends_with(&bytes[..at], header.run, commit) {
@@ -196,7 +197,7 @@ impl Cursor {
         if index >= self.segments {
             return Ok(false);
         }
-        let bytes = Arc::new(self.storage.read(&segment::name(index))?);
+        let bytes = Arc::new(read(self.storage.as_ref(), index)?);
         let header = match SegmentHeader::from_bytes(&bytes) {
             Ok(header) => header,
             Err(fault) => {
@@ -318,7 +319,7 @@ impl Iterator for Cursor {
 
 /// The header of a segment; `None` where it is not whole.
 pub(crate) fn segment_header(storage: &dyn Storage, index: u32) -> Result<Option<SegmentHeader>, LogError> {
-    Ok(SegmentHeader::from_bytes(&storage.read(&segment::name(index))?).ok())
+    Ok(SegmentHeader::from_bytes(&read(storage, index)?).ok())
 }
 
 /// The header and the first group of a segment, which is taken by itself; `None` where they are not whole.
@@ -326,7 +327,7 @@ pub(crate) fn first_group(
     storage: &dyn Storage,
     index: u32,
 ) -> Result<Option<(SegmentHeader, Group)>, LogError> {
-    let bytes = Arc::new(storage.read(&segment::name(index))?);
+    let bytes = Arc::new(read(storage, index)?);
     let Ok(header) = SegmentHeader::from_bytes(&bytes) else { return Ok(None) };
     let SegmentHeader { run, first: sequence, step, chain, .. } = header;
     let expected = Expected { run, step, sequence, chain, segment: index };
@@ -340,6 +341,12 @@ pub(crate) fn segment_indices(storage: &dyn Storage) -> Result<Vec<u32>, LogErro
         storage.list(DIR)?.iter().filter_map(|file| segment::index_of(file)).collect();
     indices.sort_unstable();
     Ok(indices)
+}
+
+/// The bytes of a segment. What stands in its place and cannot be read is named.
+fn read(storage: &dyn Storage, index: u32) -> io::Result<Buffer> {
+    let name = segment::name(index);
+    storage.read(&name).map_err(named(&name))
 }
 
 /// How many segments there are; they must be numbered without a gap.

@@ -81,13 +81,19 @@ impl Lineage {
 
     /// What the run was started with, or goes on with since it was forked.
     pub fn header(&self) -> RunHeader {
-        let started = RunHeader::of(&self.started);
-        self.forks.last().map_or(started, |fork| RunHeader {
-            scenario: fork.scenario,
-            arithmetic: fork.arithmetic,
-            iterations: fork.iterations,
-            ..started
-        })
+        self.forks.last().map_or_else(|| RunHeader::of(&self.started), |fork| self.went_on(fork))
+    }
+
+    /// The runs on the way to it and it itself, the first one first: the id of each, and what it was started with or went on
+    /// with.
+    pub fn headers(&self) -> impl Iterator<Item = (Digest, RunHeader)> + '_ {
+        let forks = self.forks.iter().map(|fork| (fork.run, self.went_on(fork)));
+        std::iter::once((self.started.run, RunHeader::of(&self.started))).chain(forks)
+    }
+
+    fn went_on(&self, fork: &RunForkedV1) -> RunHeader {
+        let &RunForkedV1 { scenario, arithmetic, iterations, .. } = fork;
+        RunHeader { scenario, arithmetic, iterations, seed: self.started.seed }
     }
 
     /// The ids of the runs that it descends from, the first one first; it itself is not among them.

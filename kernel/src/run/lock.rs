@@ -42,14 +42,19 @@ impl Lock {
 
 /// Whether a process writes to the run. Changes nothing; a writer that starts at this very moment may be refused.
 pub(crate) fn is_held(dir: &Path) -> bool {
-    let Ok(file) = File::open(dir.join("LOCK")) else { return false };
+    refuse_held(dir).is_err()
+}
+
+/// Refuses a run that a process writes to, as taking the lock would; changes nothing.
+pub(crate) fn refuse_held(dir: &Path) -> Result<(), RunError> {
+    let Ok(mut file) = File::open(dir.join("LOCK")) else { return Ok(()) };
     match file.try_lock_shared() {
-        Ok(()) => {
-            release(&file);
-            false
-        }
-        Err(error) => matches!(error, TryLockError::WouldBlock),
+        Ok(()) => release(&file),
+        Err(TryLockError::WouldBlock) => return Err(held(dir, &mut file)),
+        // A medium without locks has no writer either: none could have started.
+        Err(TryLockError::Error(_)) => {}
     }
+    Ok(())
 }
 
 fn release(file: &File) {

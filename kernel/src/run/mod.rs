@@ -25,7 +25,7 @@ pub(crate) use create::{Staged, create, make_whole};
 pub use error::RunError;
 pub use header::RunHeader;
 pub use lineage::{ForkPoint, Lineage};
-pub(crate) use lock::{Lock, is_held};
+pub(crate) use lock::{Lock, is_held, refuse_held};
 pub(crate) use reader::events;
 pub use reader::{RunReader, Totals};
 pub use timing::Timing;

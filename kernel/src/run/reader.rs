@@ -81,6 +81,11 @@ impl RunReader {
         self.lineage.header()
     }
 
+    /// Refuses a header other than the run was started with, or goes on with since it was forked.
+    pub fn agrees(&self, given: &RunHeader) -> Result<(), RunError> {
+        given.check(&self.lineage)
+    }
+
     /// The resolved scenario, as TOML.
     pub fn scenario(&self) -> Result<String, RunError> {
         self.text(SCENARIO)

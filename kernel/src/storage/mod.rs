@@ -78,10 +78,16 @@ pub(crate) fn write_aside(storage: &dyn Storage, name: &str, bytes: &[u8]) -> io
     if storage.exists(&aside)? {
         storage.remove(&aside)?;
     }
-    let mut file = storage.create(&aside)?;
-    file.write_all(bytes)?;
-    file.sync()?;
-    storage.rename(&aside, name)
+    let written = || {
+        let mut file = storage.create(&aside)?;
+        file.write_all(bytes)?;
+        file.sync()?;
+        storage.rename(&aside, name)
+    };
+    written().inspect_err(|_| {
+        // Half of it would only take up a medium that may be full. What stays all the same is swept when a run is opened.
+        storage.remove(&aside).ok();
+    })
 }
 
 /// Ends the names of files that are not whole yet.
@@ -96,11 +102,21 @@ pub(crate) fn shelves(storage: &dyn Storage, dir: &str) -> io::Result<Vec<String
     Ok(names)
 }
 
+fn on_shelf(storage: &dyn Storage, dir: &str, shelf: &str) -> io::Result<Vec<String>> {
+    let shelf = format!("{dir}/{shelf}");
+    storage.list(&shelf).map_err(named(&shelf))
+}
+
+/// The failure, with the name of what it happened to in front.
+pub(crate) fn named(name: &str) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{name}: {error}"))
+}
+
 /// What lies in `dir` by digest, ascending; only files that lie where the digest says.
 pub(crate) fn list_shelved(storage: &dyn Storage, dir: &str) -> io::Result<BTreeSet<Digest>> {
     let mut found = BTreeSet::new();
     for shelf in shelves(storage, dir)? {
-        for file in storage.list(&format!("{dir}/{shelf}"))? {
+        for file in on_shelf(storage, dir, &shelf)? {
             let hex = format!("{shelf}{file}");
             found.extend(Digest::from_hex(&hex).filter(|digest| digest.to_hex() == hex));
         }
@@ -112,7 +128,7 @@ pub(crate) fn list_shelved(storage: &dyn Storage, dir: &str) -> io::Result<BTree
 pub(crate) fn leftovers(storage: &dyn Storage, dir: &str) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for shelf in shelves(storage, dir)? {
-        let files = storage.list(&format!("{dir}/{shelf}"))?.into_iter();
+        let files = on_shelf(storage, dir, &shelf)?.into_iter();
         found.extend(files.filter(|file| file.ends_with(ASIDE)).map(|file| format!("{dir}/{shelf}/{file}")));
     }
     Ok(found)
@@ -125,7 +141,8 @@ pub(crate) fn sweep_shelves(storage: &dyn Storage, dir: &str) -> io::Result<()> 
         storage.remove(&file)?;
     }
     for shelf in shelves(storage, dir)? {
-        storage.sync_dir(&format!("{dir}/{shelf}"))?;
+        let shelf = format!("{dir}/{shelf}");
+        storage.sync_dir(&shelf).map_err(named(&shelf))?;
     }
     if storage.exists(dir)? {
         storage.sync_dir(dir)?;
@@ -241,5 +258,21 @@ impl StorageFile for DiskFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::faulty::{Fault, Machine};
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_whole_is_not_left_half() {
+        for operation in 0..4 {
+            let machine = Machine::new();
+            machine.plan(operation, Fault::NoSpace);
+            write_aside(&machine, "blob", b"more than there is room for").unwrap_err();
+            assert!(machine.list("").unwrap().is_empty(), "operation {operation}");
+        }
     }
 }

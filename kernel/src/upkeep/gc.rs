@@ -10,7 +10,7 @@ use crate::blob::{BlobError, BlobStore};
 use crate::decide::Keep;
 use crate::id::Digest;
 use crate::replay::ReplayError;
-use crate::run::{Lock, RunError};
+use crate::run::{Lock, RunError, refuse_held};
 use crate::storage::{Disk, Storage, sweep_shelves};
 
 /// Whether anything is removed.
@@ -56,7 +56,14 @@ pub enum GcError {
 pub fn gc(dir: impl AsRef<Path>, keep: Keep, collection: Collection) -> Result<Collected, GcError> {
     let dir = dir.as_ref();
     let storage: Arc<dyn Storage> = Arc::new(Disk::new(dir));
-    let _lock = Lock::take(dir)?;
+    // A rehearsal changes nothing, a lock file neither: the medium may be read-only.
+    let _lock = match collection {
+        Collection::Done => Some(Lock::take(dir)?),
+        Collection::Rehearsed => {
+            refuse_held(dir)?;
+            None
+        }
+    };
     let walk = folded(&storage)?;
     let store = BlobStore::new(Arc::clone(&storage));
     let present = store.list()?;

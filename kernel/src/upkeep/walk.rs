@@ -69,7 +69,16 @@ impl Walk {
 
     /// Blobs that are named and that nothing needs any more.
     pub(super) fn unneeded(&self, moments: Moments) -> BTreeSet<Digest> {
-        unneeded(&self.world.view(), moments)
+        let mut unneeded = unneeded(&self.world.view(), moments);
+        if moments == Moments::Kept {
+            // What a fork found dropped by its parent it never had.
+            let point = self.lineage.as_ref().and_then(Lineage::point);
+            unneeded.retain(|digest| {
+                let named = self.claims.blobs.get(digest);
+                point.is_some_and(|point| named.is_some_and(|&step| step <= point.step))
+            });
+        }
+        unneeded
     }
 
     /// Blobs that a run drops by itself when an iteration ends.

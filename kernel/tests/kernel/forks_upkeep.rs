@@ -19,6 +19,8 @@ fn a_fork_is_whole_when_its_ancestors_scenarios_are_there() {
     let child = temp.path().join("child");
     let forked = make(&dir, boundary(&dir), &child, header()).unwrap();
     assert!(check(&child, Moments::Carried).problems.is_empty());
+    let headers: Vec<_> = RunReader::open(&child).unwrap().lineage().headers().collect();
+    assert_eq!(headers, [(forked.parent, header()), (forked.run, header())]);
     let scenario = format!("lineage/{}.toml", forked.parent);
     fs::remove_file(child.join(&scenario)).unwrap();
     let problems = check(&child, Moments::Carried).problems;

@@ -195,6 +195,28 @@ fn the_last_optimiser_state_is_needed_only_where_an_iteration_goes_on_from_it() 
 }
 
 #[test]
+fn a_run_that_keeps_everything_misses_what_others_drop() {
+    let (temp, dir) = toy::place();
+    Kernel::create(&dir, SCENARIO, header(), systems_that_keep(Keep::All)).unwrap().run(|_| {}).unwrap();
+    assert!(check(&dir, Moments::Kept).problems.is_empty());
+    let dropped = gc(&dir, Keep::Iterations, Collection::Rehearsed).unwrap().superseded;
+    let lost = *dropped.first().unwrap();
+    fs::remove_file(blob_path(&dir, lost)).unwrap();
+    assert!(check(&dir, Moments::Carried).problems.is_empty(), "it is superseded");
+    let problems = check(&dir, Moments::Kept).problems;
+    assert!(
+        matches!(problems.as_slice(), [Problem::MissingBlob { digest, .. }] if *digest == lost),
+        "{problems:?}"
+    );
+    let (out, whole) = (temp.path().join("out"), temp.path().join("whole"));
+    Kernel::create(&whole, SCENARIO, header(), systems_that_keep(Keep::All)).unwrap().run(|_| {}).unwrap();
+    let saved = salvage(&dir, &out, Moments::Kept).unwrap();
+    assert!(!saved.cut.is_empty());
+    Kernel::resume(&out, header(), systems_that_keep(Keep::All)).unwrap().run(|_| {}).unwrap();
+    toy::assert_same_content(&out, &whole);
+}
+
+#[test]
 fn a_lost_blob_costs_the_steps_from_the_one_that_names_it() {
     let (temp, dir) = toy::finished();
     let (_other, whole) = toy::finished();
@@ -239,7 +261,9 @@ fn collecting_removes_what_nothing_needs_and_nothing_else() {
     let digest = write_blob(&dir, b"nobody names this");
     let leftover = format!("{}.tmp", blob_path(&dir, digest).display());
     fs::write(&leftover, b"half").unwrap();
+    fs::remove_file(dir.join("LOCK")).unwrap();
     let rehearsed = gc(&dir, Keep::Iterations, Collection::Rehearsed).unwrap();
+    assert!(!dir.join("LOCK").exists(), "a rehearsal writes nothing");
     assert_eq!(rehearsed.unnamed, [digest].into());
     assert!(rehearsed.superseded.is_empty());
     assert_eq!(rehearsed.leftovers.len(), 1);
@@ -268,6 +292,8 @@ fn nothing_is_collected_from_a_run_that_is_held_or_not_whole() {
     let mut kernel = Kernel::create(&dir, SCENARIO, header(), systems()).unwrap();
     kernel.step().unwrap();
     let held = gc(&dir, Keep::Iterations, Collection::Done).unwrap_err();
+    assert!(matches!(held, GcError::Run(RunError::Locked { .. })), "{held}");
+    let held = gc(&dir, Keep::Iterations, Collection::Rehearsed).unwrap_err();
     assert!(matches!(held, GcError::Run(RunError::Locked { .. })), "{held}");
     drop(kernel);
     let length = fs::read(segment(&dir, 0)).unwrap().len();

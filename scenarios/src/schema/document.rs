@@ -211,7 +211,7 @@ impl Node {
                 _ => {
                     return Err(fault(
                         format!("`{}` is a value, not a table", segments[..depth].join(".")),
-                        "see `tadpole run --print-defaults` for the keys",
+                        "--print-defaults shows the keys",
                     ));
                 }
             };

@@ -4,12 +4,14 @@ use super::document::{self, Node, Override, Tree};
 use super::error::{Fault, ScenarioError};
 use super::table::{self, Table, Writer};
 
-/// Reads `text` with `overrides` laid over it; `check` sees it once every key is in range.
+/// Reads `text` with `overrides` laid over it; `check` sees it once every key is in range. `manual` is the command that shows
+/// every key.
 pub(crate) fn load<T: Table>(
     text: &str,
     name: &str,
     overrides: &[Override],
     check: fn(&T, &Node, &mut Vec<Fault>),
+    manual: &str,
 ) -> Result<T, ScenarioError> {
     let refuse = |faults| ScenarioError::new(faults, name, text, overrides);
     let mut document = document::parse(text).map_err(|fault| refuse(vec![fault]))?;
@@ -26,7 +28,7 @@ pub(crate) fn load<T: Table>(
         Some(table) if faults.is_empty() => Ok(table),
         _ => {
             for fault in &mut faults {
-                point_home(fault, &defaults);
+                point_home(fault, &defaults, manual);
             }
             Err(refuse(faults))
         }
@@ -55,14 +57,14 @@ pub(crate) fn documented<T: Table>() -> String {
 }
 
 /// Tells an unknown key that exists in another table where it belongs.
-fn point_home(fault: &mut Fault, defaults: &Node) {
+fn point_home(fault: &mut Fault, defaults: &Node, manual: &str) {
     if fault.reason != table::UNKNOWN || !fault.help.is_empty() {
         return;
     }
     let last = fault.key.rsplit('.').next().unwrap_or(&fault.key);
     fault.help = match home(defaults, "", last) {
         Some(path) => format!("`{last}` belongs to [{path}]"),
-        None => "`tadpole run --print-defaults` shows every key".to_owned(),
+        None => format!("`{manual}` shows every key"),
     };
 }
 

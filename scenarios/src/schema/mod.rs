@@ -82,7 +82,7 @@ impl Scenario {
 
     /// Reads and checks a scenario with `overrides` laid over the file.
     pub fn parse_with(text: &str, name: &str, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        load::load(text, name, overrides, consistency::check)
+        load::load(text, name, overrides, consistency::check, "tadpole run --print-defaults")
     }
 
     /// The scenario as resolved: every key, always in the same order.

@@ -131,7 +131,7 @@ impl PretrainScenario {
 
     /// Reads and checks a scenario with `overrides` laid over the file.
     pub fn parse_with(text: &str, name: &str, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        load::load(text, name, overrides, check)
+        load::load(text, name, overrides, check, "tadpole pretrain --print-defaults")
     }
 
     /// The scenario as resolved: every key, always in the same order.

@@ -130,9 +130,16 @@ fn a_wrong_type_is_refused_with_its_line_and_what_is_allowed() {
 }
 
 #[test]
+fn an_unknown_key_is_looked_up_with_the_command_that_takes_the_scenario() {
+    check("frobnicate = 1", 1, "frobnicate", "`tadpole run --print-defaults`");
+    let error = PretrainScenario::parse("frobnicate = 1", FILE).expect_err("unknown").to_string();
+    assert!(error.contains("`tadpole pretrain --print-defaults`"), "{error}");
+}
+
+#[test]
 fn an_out_of_range_value_is_refused_with_its_line_and_the_range() {
     check("[rollout]\ngroup = 1", 2, "rollout.group", "1 is out of range; allowed: 2 to 1024");
-    check("seed = -1", 1, "seed", "-1 is out of range");
+    check("seed = -1", 1, "seed", "-1 is out of range; allowed: 0 to 9223372036854775807");
     check("seed = 99999999999999999999999", 1, "seed", "out of range");
     check("[update]\nbeta1 = 1.0", 2, "update.beta1", "at least 0.0, below 1.0");
     check("[update]\nlearning_rate = 0", 2, "update.learning_rate", "above 0.0");

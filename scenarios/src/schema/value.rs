@@ -89,7 +89,7 @@ macro_rules! whole {
             fn parse(tree: &Tree) -> Result<Self, String> {
                 match tree {
                     Tree::Integer(number) => Self::try_from(*number)
-                        .map_err(|_| format!("{number} is out of range: {} to {}", Self::MIN, Self::MAX)),
+                        .map_err(|_| format!("{number} is out of range")),
                     other => expected(Self::KIND, other),
                 }
             }

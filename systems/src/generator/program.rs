@@ -56,6 +56,12 @@ pub enum ProcessError {
         /// The program.
         program: String,
     },
+    /// Its answer is longer than is read.
+    #[error("{program} gave an answer longer than {} MiB", ANSWER_BYTES_MAX >> 20)]
+    Long {
+        /// The program.
+        program: String,
+    },
     /// Its answer is none.
     #[error("{program} gave an answer that is no task: {reason}")]
     Answer {
@@ -108,7 +114,8 @@ impl Program {
         let (sender, answers) = channel();
         std::thread::spawn(move || {
             let mut answer = Vec::new();
-            let read = output.take(ANSWER_BYTES_MAX).read_to_end(&mut answer);
+            // A byte more than may be tells that it is too long.
+            let read = output.take(ANSWER_BYTES_MAX + 1).read_to_end(&mut answer);
             // Nobody listens any more where patience ran out.
             sender.send(read.map(|_| answer)).ok();
         });
@@ -119,6 +126,9 @@ impl Program {
         })?;
         drop(input);
         match answers.recv_timeout(PATIENCE) {
+            Ok(Ok(answer)) if answer.len() as u64 > ANSWER_BYTES_MAX => {
+                Err(ProcessError::Long { program: self.name() })
+            }
             Ok(answer) => answer.map_err(io),
             Err(RecvTimeoutError::Timeout) => Err(ProcessError::Late { program: self.name() }),
             Err(RecvTimeoutError::Disconnected) => Err(io(io::Error::other("the reader ended"))),
@@ -161,6 +171,13 @@ mod tests {
         assert!(matches!(asked("echo null; exit 3"), Err(ProcessError::Status { .. })));
         let missing = Program::new(&["./no/such/program".to_owned()], Path::new("/nowhere")).unwrap();
         assert!(matches!(missing.ask(b""), Err(ProcessError::Io { .. })));
+    }
+
+    #[test]
+    fn an_answer_beyond_what_is_read_is_said_to_be_too_long() {
+        let error = asked("head -c 16777217 /dev/zero").expect_err("a byte too long");
+        assert_eq!(error.to_string(), "sh gave an answer longer than 16 MiB");
+        assert_eq!(asked("head -c 16777216 /dev/zero").unwrap().len(), 16 << 20);
     }
 
     #[test]

@@ -24,4 +24,5 @@ mod same_bits;
 mod shadow;
 mod show;
 mod stories;
+mod tampered;
 mod verify;

@@ -92,6 +92,30 @@ fn verify_replay_and_resume_start_no_process() {
     assert!(Bits::of(Path::new(directory)) == before);
 }
 
+/// A run made in its scenario's directory, and one gone on with elsewhere.
+#[test]
+fn a_program_beside_the_scenario_is_found_from_there_alone_and_that_is_said() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut outside = nano_from_outside(parent.path());
+    fs::create_dir(parent.path().join("bin")).unwrap();
+    fs::copy(PROGRAM, parent.path().join("bin/generator")).unwrap();
+    outside.scenario.generator.command[0] = "bin/generator".to_owned();
+    fs::write(parent.path().join("mine.toml"), outside.scenario.to_toml()).unwrap();
+    // The script knows of no request: the run stops at its first task.
+    outside.answers(&[]);
+    let directory = parent.path().join("run");
+    let name = directory.to_str().unwrap();
+    let scenario = parent.path().join("mine.toml");
+    let stopped = binary::run(["run", scenario.to_str().unwrap(), "--out", name]);
+    assert_eq!(stopped.code, 1, "{stopped}");
+    assert!(stopped.stderr.contains("ended with"), "{stopped}");
+    let lost = binary::run(["resume", name]);
+    assert_eq!(lost.code, 1, "{lost}");
+    assert!(lost.stderr.contains("in the scenario's directory"), "{lost}");
+    let found = binary::finish(binary::command(["resume", name]).current_dir(parent.path()));
+    assert!(found.stderr.contains("ended with"), "{found}");
+}
+
 #[test]
 fn a_refinement_that_is_refused_is_an_answer_too() {
     let parent = tempfile::tempdir().unwrap();

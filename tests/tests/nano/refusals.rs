@@ -69,3 +69,22 @@ fn a_run_that_exists() {
     assert!(outcome.stderr.contains("resume"), "{outcome}");
     assert!(before == tadpole_tests::bits::Bits::of(run()), "it was changed");
 }
+
+/// Where nothing can be written, as on a medium that is full.
+#[cfg(target_os = "linux")]
+fn full() -> std::process::Stdio {
+    fs::OpenOptions::new().write(true).open("/dev/full").unwrap().into()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_cannot_be_said_changes_no_exit_code() {
+    let directory = tempfile::tempdir().unwrap();
+    let absent = directory.path().join("absent");
+    let mut check = binary::command(["check", absent.to_str().unwrap()]);
+    let outcome = binary::finish(check.stderr(full()));
+    assert_eq!(outcome.code, 2, "{outcome}");
+    let mut replay = binary::command(["replay", run().to_str().unwrap()]);
+    let outcome = binary::finish(replay.stderr(full())).succeeded();
+    assert!(outcome.stdout.contains("every world digest on the way agrees"), "{outcome}");
+}

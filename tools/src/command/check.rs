@@ -22,16 +22,15 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// Runs the command; anything wrong is a failure.
+/// Runs the command; anything wrong is a failure, whether or not the findings could be written.
 pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -> Result<(), Failure> {
     scenario::existing_directory(&options.run)?;
     let report = engine.check(&options.run);
-    if options.json {
-        super::json(out, &report)?;
-    }
+    let written = if options.json { super::json(out, &report) } else { Ok(()) };
     if let Some(failure) = problems(&report.problems, &options.run) {
         return Err(failure);
     }
+    written?;
     if !options.json {
         write!(out, "{}", whole(&report))?;
     }
@@ -67,7 +66,9 @@ fn problems(problems: &[Complaint], run: &Path) -> Option<Failure> {
     let (first, rest) = problems.split_first()?;
     let mut what = first.what.clone();
     for Complaint { file, what: other, .. } in rest.iter().take(SHOWN - 1) {
-        what = format!("{what}\n also: {file}: {other}");
+        // What is said of a scenario names the file itself, with the line.
+        let place = if other.starts_with(&format!("{file}:")) { String::new() } else { format!("{file}: ") };
+        what = format!("{what}\n also: {place}{other}");
     }
     if problems.len() > SHOWN {
         let more = text::counted((problems.len() - SHOWN) as u64, "further problem");
@@ -83,7 +84,7 @@ fn problems(problems: &[Complaint], run: &Path) -> Option<Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{run_directory, tadpole};
+    use super::super::testing::{run_directory, tadpole, unread};
     use super::*;
     use crate::engine::samples::Sample;
     use crate::failure::Kind;
@@ -110,6 +111,8 @@ mod tests {
         assert_eq!(failure.kind(), Kind::Failed);
         insta::assert_snapshot!(failure.to_string().replace(run.to_str().unwrap(), "RUN"));
         assert_eq!(tadpole("check {} --json", &run, &engine).expect_err("not whole").kind(), Kind::Failed);
+        assert_eq!(unread("check {} --json", &run, &engine).kind(), Kind::Failed);
+        assert_eq!(unread("check {} --json", &run, &Sample::default()).kind(), Kind::Closed);
     }
 
     #[test]

@@ -28,22 +28,24 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
     let mut findings = vec![threads(), arithmetic(), disk(&options.out), scenarios()];
     findings.extend(memory());
     findings.extend(engine.doctor());
-    if options.json {
-        super::json(out, &findings)?;
-    } else {
-        for finding in &findings {
-            writeln!(out, "{}", line(finding))?;
-        }
-    }
+    // What was found counts, whether or not it could be written.
+    let written = if options.json { super::json(out, &findings) } else { lines(out, &findings) };
     let bad: Vec<&str> = findings
         .iter()
         .filter(|finding| finding.state == State::Bad)
         .map(|finding| finding.subject.as_str())
         .collect();
     if bad.is_empty() {
-        return Ok(());
+        return written;
     }
     Err(Failure::failed(format!("this machine cannot run Tadpole as it is: {}", bad.join(", "))))
+}
+
+fn lines(out: &mut dyn Write, findings: &[Finding]) -> Result<(), Failure> {
+    for finding in findings {
+        writeln!(out, "{}", line(finding))?;
+    }
+    Ok(())
 }
 
 fn line(finding: &Finding) -> String {
@@ -163,7 +165,7 @@ fn scenarios() -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tadpole;
+    use super::super::testing::{tadpole, unread};
     use super::*;
     use crate::engine::samples::Sample;
 
@@ -186,5 +188,7 @@ mod tests {
         let failure =
             tadpole("doctor --out {}/absent", Path::new("/nowhere"), &Sample::default()).expect_err("bad");
         assert!(failure.to_string().contains("disk"), "{failure}");
+        let unread = unread("doctor --out {}/absent", Path::new("/nowhere"), &Sample::default());
+        assert_eq!(unread, failure);
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tadpole_scenarios::schema::{HeldOutSet, Override, Scenario};
 
-use crate::arguments::Speed;
+use crate::arguments::{Speed, whole};
 use crate::engine::{Engine, EvalRequest, RecalibrateRequest, SetChoice};
 use crate::failure::Failure;
 use crate::{scenario, table};
@@ -21,7 +21,7 @@ pub(crate) struct Options {
     run: PathBuf,
     /// The iteration whose published policy is measured, 0 for the base; without it, the last. With --admitted, the
     /// iteration whose tasks are measured.
-    #[arg(long, value_name = "I")]
+    #[arg(long, value_name = "I", allow_negative_numbers = true)]
     iteration: Option<u32>,
     #[command(flatten)]
     tasks: TaskOptions,
@@ -44,16 +44,16 @@ struct TaskOptions {
     #[arg(long)]
     split: Option<String>,
     /// Seed of the draw; 4 without it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Tasks to draw; 240 without it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     tasks: Option<u32>,
     /// Trajectories a task; 1 without it, 32 with --admitted.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true)]
     samples: Option<u32>,
     /// Sampling temperature; 0.6 without it.
-    #[arg(long, value_name = "T", value_parser = temperature)]
+    #[arg(long, value_name = "T", value_parser = temperature, allow_negative_numbers = true)]
     temperature: Option<f32>,
     /// Measure greedily as well.
     #[arg(long)]

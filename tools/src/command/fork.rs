@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tadpole_scenarios::schema::Override;
 
-use crate::arguments::Speed;
+use crate::arguments::{Speed, whole};
 use crate::engine::{Engine, ForkReport, ForkRequest};
 use crate::failure::Failure;
 use crate::scenario;
@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// The run to fork; it is only read.
     run: PathBuf,
     /// The last step that both share.
-    #[arg(long, value_name = "STEP")]
+    #[arg(long, value_name = "STEP", value_parser = whole, allow_negative_numbers = true)]
     at: u64,
     /// Set a key of the scenario from there on, e.g. curriculum.admission="0 < p < 1"; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]

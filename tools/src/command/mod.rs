@@ -75,11 +75,31 @@ mod testing {
 
     /// What `tadpole LINE` prints, where `{}` stands for `directory`.
     pub(super) fn tadpole(line: &str, directory: &Path, engine: &Sample) -> Result<String, Failure> {
-        let words = line.split_whitespace().map(|word| word.replace("{}", directory.to_str().unwrap()));
-        let command =
-            Arguments::try_parse_from(std::iter::once("tadpole".to_owned()).chain(words)).unwrap().command;
         let mut out = Vec::new();
-        dispatch(command, engine, &mut out)?;
+        dispatch(command(line, directory), engine, &mut out)?;
         Ok(String::from_utf8(out).unwrap())
+    }
+
+    /// How `tadpole LINE` ends where nobody reads what it prints.
+    pub(super) fn unread(line: &str, directory: &Path, engine: &Sample) -> Failure {
+        dispatch(command(line, directory), engine, &mut Closed).expect_err("a closed pipe")
+    }
+
+    fn command(line: &str, directory: &Path) -> Command {
+        let words = line.split_whitespace().map(|word| word.replace("{}", directory.to_str().unwrap()));
+        Arguments::try_parse_from(std::iter::once("tadpole".to_owned()).chain(words)).unwrap().command
+    }
+
+    /// A pipe whose reader is gone.
+    struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
     }
 }

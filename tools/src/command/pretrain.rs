@@ -23,7 +23,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Stop after so many optimiser steps: enough to compare the recorded digests.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
     steps: Option<u64>,
     #[command(flatten)]
     changes: Changes,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::arguments::whole;
 use crate::engine::{Engine, ReplayReport};
 use crate::failure::Failure;
 use crate::{scenario, text};
@@ -15,7 +16,7 @@ pub(crate) struct Options {
     /// The run's directory.
     run: PathBuf,
     /// The step to stop after, from 0; without it, the last.
-    #[arg(long, value_name = "STEP")]
+    #[arg(long, value_name = "STEP", value_parser = whole, allow_negative_numbers = true)]
     to: Option<u64>,
     /// Make the keyframes that the run lacks, so that any step of it can be reached fast, instead of printing a world.
     #[arg(long, conflicts_with_all = ["to", "json"])]

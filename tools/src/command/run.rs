@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tadpole_scenarios::assets;
-use tadpole_scenarios::schema::{ProgressKind, Scenario};
+use tadpole_scenarios::schema::{PretrainScenario, ProgressKind, Scenario, ScenarioError};
 use tadpole_systems::analysis::{EvaluationSummary, RunSummary};
 
 use crate::arguments::Changes;
@@ -40,7 +40,8 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
         return Ok(());
     };
     let source = scenario::find(given, assets::SCENARIOS)?;
-    let checked = Scenario::parse_with(&source.text, &source.name, &options.changes.overrides())?;
+    let checked = Scenario::parse_with(&source.text, &source.name, &options.changes.overrides())
+        .map_err(|error| refused(error, &source))?;
     let directory = scenario::new_directory(&checked, options.out.as_deref())?;
     let progress = Progress::new(checked.exec.progress);
     let summary = engine.run(
@@ -49,6 +50,17 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
     )?;
     drop(progress);
     report(&summary, &directory, options.json, out)
+}
+
+/// A scenario that is none; one that is sound for `pretrain` is pointed there.
+fn refused(error: ScenarioError, source: &scenario::Source) -> Failure {
+    let scenario::Source { name, text, directory: _ } = source;
+    if PretrainScenario::parse(text, name).is_err() {
+        return error.into();
+    }
+    Failure::usage("this is a scenario of pre-training")
+        .at(name)
+        .help(format!("`tadpole pretrain {name}` takes it"))
 }
 
 /// How progress is shown by commands that read a finished scenario.
@@ -63,22 +75,24 @@ pub(crate) fn report(
     json: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    if json {
-        super::json(out, summary)?;
-    } else {
-        writeln!(out, "{}", table::iterations(&summary.iterations))?;
-        let evaluations: Vec<EvaluationSummary> = summary.evaluations().cloned().collect();
-        if !evaluations.is_empty() {
-            writeln!(out, "{}", table::evaluations(&evaluations))?;
-        }
-        write!(out, "{}", facts(summary, run))?;
-    }
+    // How the run ended counts, whether or not the summary could be written.
+    let written = if json { super::json(out, summary) } else { tables(summary, run, out) };
     match &summary.refused {
-        None => Ok(()),
+        None => written,
         Some(reason) => Err(Failure::failed(format!("an update was refused: {reason}"))
             .at(run.display())
             .help("it would recur; look at the update with `tadpole show`, then change the scenario")),
     }
+}
+
+fn tables(summary: &RunSummary, run: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "{}", table::iterations(&summary.iterations))?;
+    let evaluations: Vec<EvaluationSummary> = summary.evaluations().cloned().collect();
+    if !evaluations.is_empty() {
+        writeln!(out, "{}", table::evaluations(&evaluations))?;
+    }
+    write!(out, "{}", facts(summary, run))?;
+    Ok(())
 }
 
 /// The lines below the tables.
@@ -112,7 +126,7 @@ fn facts(summary: &RunSummary, run: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tadpole;
+    use super::super::testing::{tadpole, unread};
     use super::*;
     use crate::engine::samples::Sample;
     use crate::failure::Kind;
@@ -129,6 +143,26 @@ mod tests {
         insta::assert_snapshot!(printed.unwrap().replace(parent.path().to_str().unwrap(), "DIR"));
         let asked = engine.asked.borrow();
         assert_eq!(*asked, [format!("({:?}, 7, 2, false)", parent.path().join("r"))]);
+    }
+
+    #[test]
+    fn a_scenario_of_pretraining_is_told_its_command() {
+        let parent = tempfile::tempdir().unwrap();
+        let file = parent.path().join("mine.toml");
+        std::fs::write(&file, assets::PRETRAIN.text).unwrap();
+        let failure = tadpole("run {}", &file, &Sample::default()).expect_err("none of ours");
+        assert_eq!(failure.kind(), Kind::Usage);
+        let text = failure.to_string();
+        assert!(text.contains("pre-training") && text.contains("tadpole pretrain"), "{text}");
+    }
+
+    #[test]
+    fn an_unread_summary_does_not_hide_that_the_run_ended_early() {
+        let parent = tempfile::tempdir().unwrap();
+        let engine = Sample { refused: Some("not finite".to_owned()), ..Sample::default() };
+        let line = "run nano --out {}/r --json --set exec.progress=none";
+        assert_eq!(unread(line, parent.path(), &engine).kind(), Kind::Failed);
+        assert_eq!(unread(line, parent.path(), &Sample::default()).kind(), Kind::Closed);
     }
 
     #[test]

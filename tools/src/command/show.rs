@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::arguments::whole;
 use crate::engine::{Engine, Subject};
 use crate::failure::Failure;
 use crate::{scenario, table};
@@ -27,31 +28,37 @@ pub(crate) enum What {
     /// A step: its events, a line each.
     Step {
         /// Its number, from 0.
+        #[arg(value_parser = whole, allow_negative_numbers = true)]
         step: u64,
     },
     /// An event by its sequence number.
     Event {
         /// Its sequence number, from 0.
+        #[arg(value_parser = whole, allow_negative_numbers = true)]
         sequence: u64,
     },
     /// A task or candidate by its id: statement, fault, tests, every look at it.
     Task {
         /// Its id.
+        #[arg(value_parser = whole, allow_negative_numbers = true)]
         id: u64,
     },
     /// What the world holds after a step: tasks, candidates, trajectories, policies.
     World {
         /// The step, from 0; without it, the last.
+        #[arg(value_parser = whole, allow_negative_numbers = true)]
         step: Option<u64>,
     },
     /// A policy by its id: how it was made, what it played, how it was measured.
     Policy {
         /// Its id.
+        #[arg(value_parser = whole, allow_negative_numbers = true)]
         id: u64,
     },
     /// A trajectory by its id, turn by turn, down to each token's probabilities, advantage and mask.
     Trajectory {
         /// Its id.
+        #[arg(value_parser = whole, allow_negative_numbers = true)]
         id: u64,
         /// Show every token; without it, those that were dropped.
         #[arg(long)]
@@ -60,8 +67,10 @@ pub(crate) enum What {
     /// An update, down to each token's probabilities, advantage and mask.
     Update {
         /// The iteration, from 1.
+        #[arg(allow_negative_numbers = true)]
         iteration: u32,
         /// The update, from 0.
+        #[arg(allow_negative_numbers = true)]
         update: u32,
         /// Show every token; without it, those that were dropped.
         #[arg(long)]

@@ -24,7 +24,7 @@ pub(crate) struct Options {
     /// The run's directory.
     run: PathBuf,
     /// Share of decisions to re-execute, chosen by the run's seed: above 0, at most 1.
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share, allow_negative_numbers = true)]
     sample: f64,
     /// Trust the recorded weights instead of training again.
     #[arg(long)]
@@ -55,12 +55,12 @@ pub(crate) fn run(options: &Options, engine: &dyn Engine, out: &mut dyn Write) -
     let progress = super::run::progress();
     let report = engine.verify(&request, &progress)?;
     drop(progress);
-    if options.json {
-        super::json(out, &report)?;
-    }
+    // What was found counts, whether or not it could be written.
+    let written = if options.json { super::json(out, &report) } else { Ok(()) };
     if !report.differences.is_empty() {
         return Err(differs(&report, &options.run));
     }
+    written?;
     if !options.json {
         write!(out, "{}", agrees(&report, &options.run))?;
     }
@@ -91,9 +91,14 @@ fn differs(report: &VerifyReport, run: &Path) -> Failure {
         0 => String::new(),
         more => format!("\n with {} behind them", text::counted(more as u64, "further difference")),
     };
-    Failure::failed(format!("re-execution does not confirm the log{shown}{more}")).at(run.display()).help(
-        "the log was changed, or this build decides otherwise than the one that made the run; `tadpole doctor` checks this machine",
-    )
+    let help = if report.differences.iter().any(Difference::is_of_a_blob) {
+        format!("blobs are damaged or missing: `tadpole check {}` says which and what to do", run.display())
+    } else {
+        "the log was changed, or this build decides otherwise than the one that made the run; `tadpole doctor` checks this machine".to_owned()
+    };
+    Failure::failed(format!("re-execution does not confirm the log{shown}{more}"))
+        .at(run.display())
+        .help(help)
 }
 
 /// A difference with both sides.
@@ -126,7 +131,7 @@ fn side(value: Option<&Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{run_directory, tadpole};
+    use super::super::testing::{run_directory, tadpole, unread};
     use serde_json::json;
 
     use super::*;
@@ -167,11 +172,17 @@ mod tests {
             text: "step 20: the run was over, yet it goes on".into(),
             ..difference.clone()
         };
-        let others = std::iter::repeat_n(other, 4);
+        let others = std::iter::repeat_n(other.clone(), 4);
         let engine =
             Sample { differences: [difference].into_iter().chain(others).collect(), ..Sample::default() };
         let failure = tadpole("verify {}", &run, &engine).expect_err("differs");
         assert_eq!(failure.kind(), Kind::Failed);
         insta::assert_snapshot!(failure.to_string().replace(run.to_str().unwrap(), "RUN"));
+        assert_eq!(unread("verify {} --json", &run, &engine).kind(), Kind::Failed);
+        assert_eq!(unread("verify {} --json", &run, &Sample::default()).kind(), Kind::Closed);
+        let blob = Difference { index: None, field: Difference::BLOB.into(), ..other };
+        let engine = Sample { differences: vec![blob], ..Sample::default() };
+        let failure = tadpole("verify {}", &run, &engine).expect_err("a lost blob").to_string();
+        assert!(failure.contains("tadpole check") && !failure.contains("this build"), "{failure}");
     }
 }

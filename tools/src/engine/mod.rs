@@ -332,6 +332,16 @@ pub(crate) struct Difference {
     pub(crate) text: String,
 }
 
+impl Difference {
+    /// What stands in `field` where a blob is missing or damaged.
+    pub(crate) const BLOB: &'static str = "blob";
+
+    /// Whether it is a blob that is missing or damaged, and no event.
+    pub(crate) fn is_of_a_blob(&self) -> bool {
+        self.event.is_none() && self.field == Self::BLOB
+    }
+}
+
 /// What pre-training made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct PretrainReport {

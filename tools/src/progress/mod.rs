@@ -14,6 +14,8 @@ use tadpole_scenarios::schema::ProgressKind;
 pub(crate) use notice::{Notice, Observer, Phase};
 use state::State;
 
+use crate::failure::tell;
+
 /// Shows progress.
 pub(crate) struct Progress {
     started: Instant,
@@ -59,7 +61,7 @@ impl Observer for Progress {
             View::Live(live) => live.show(notice, plain::line(notice, state, elapsed), state, elapsed),
             View::Plain(plain) => {
                 for line in plain.lines(notice, state, elapsed) {
-                    eprintln!("{line}");
+                    tell(&line);
                 }
             }
             View::None => {}

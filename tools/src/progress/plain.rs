@@ -52,7 +52,7 @@ fn told(notice: &Notice, state: &State) -> Option<String> {
                 "run {short}: {title}, {iterations} (Ctrl-C is safe: `tadpole resume {directory}` goes on)"
             )
         }
-        Notice::Recovered { note } => format!("a torn tail was cut off the log: {note}"),
+        Notice::Recovered { note } => format!("a torn tail was cut off the log: {}", note.trim_end()),
         Notice::Resumed { step } => format!("going on with step {step}"),
         Notice::AlreadyOver => "the run is over already: there is nothing to go on with".to_owned(),
         Notice::BatchClosed { budget_spent } => {

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use tadpole_kernel::run::RunReader;
+use tadpole_kernel::run::{RunHeader, RunReader};
 use tadpole_scenarios::schema::Scenario;
 use tadpole_systems::analysis::RunSummary;
 use tadpole_systems::assembly::{self, Assembly};
@@ -63,6 +63,13 @@ impl Existing {
     pub(super) fn tokenizer(&self) -> Result<Tokenizer, Failure> {
         assembly::tokenizer(&self.scenario, Path::new(".")).map_err(failures::assembly)
     }
+}
+
+/// Refuses a scenario that is not the one that the run was started with: the file beside the log was changed. The version of
+/// the arithmetic is for those who compute.
+pub(super) fn unchanged(reader: &RunReader, scenario: &Scenario) -> Result<(), Failure> {
+    let header = RunHeader { arithmetic: reader.header().arithmetic, ..assembly::header(scenario) };
+    reader.agrees(&header).map_err(|error| failures::run(reader.dir(), &error))
 }
 
 /// Scenario and seed.

@@ -8,6 +8,7 @@ use tadpole_kernel::world::{Phase, Progress};
 use tadpole_scenarios::schema::{Change, Changeable, Scenario, changes};
 use tadpole_systems::assembly;
 
+use super::existing::unchanged;
 use super::failures;
 use crate::engine::{Changed, ForkReport, ForkRequest};
 use crate::failure::Failure;
@@ -19,9 +20,11 @@ pub(super) fn fork(request: &ForkRequest) -> Result<ForkReport, Failure> {
     let text = prefix.reader().scenario().map_err(|error| failures::run(run, &error))?;
     let name = run.join("scenario.toml").display().to_string();
     let parent = Scenario::parse(&text, &name)?;
+    unchanged(prefix.reader(), &parent)?;
     let child = Scenario::parse_with(&text, &name, set)?;
     let changes = changes(&parent, &child);
-    may_change(&changes, prefix.view().progress()).map_err(|failure| failure.at(format!("step {at}")))?;
+    may_change(&changes, prefix.view().progress(), prefix.boundary())
+        .map_err(|failure| failure.at(format!("step {at}")))?;
     let (scenario, header) = (child.to_toml(), assembly::header(&child));
     let fork = Fork { dir: directory, scenario: &scenario, header };
     let forked = fork::fork(prefix, &fork).map_err(|error| refused(run, &error))?;
@@ -42,8 +45,8 @@ fn report(forked: Forked, changes: Vec<Change>) -> ForkReport {
     }
 }
 
-/// Refuses changes that would contradict what happened.
-fn may_change(changes: &[Change], progress: &Progress) -> Result<(), Failure> {
+/// Refuses changes that would contradict what happened; `boundary` is the last step that ended an iteration.
+fn may_change(changes: &[Change], progress: &Progress, boundary: Option<Step>) -> Result<(), Failure> {
     let between = progress.iteration_finished || progress.phase == Phase::Opening;
     for Change { key, when, .. } in changes {
         match when {
@@ -56,8 +59,13 @@ fn may_change(changes: &[Change], progress: &Progress) -> Result<(), Failure> {
                     "{key} can change between iterations only, and iteration {} is under way",
                     progress.iteration
                 );
-                return Err(Failure::usage(what)
-                    .help("fork at a step that ends an iteration: `tadpole show RUN` lists them"));
+                let help = match boundary {
+                    Some(step) => {
+                        format!("fork at step {step}, which ends the iteration before (--at {step})")
+                    }
+                    None => "no earlier step ends an iteration: fork at a later one".to_owned(),
+                };
+                return Err(Failure::usage(what).help(help));
             }
             Changeable::Always | Changeable::BetweenIterations => {}
         }
@@ -71,7 +79,7 @@ fn refused(run: &Path, error: &ForkError) -> Failure {
         ForkError::Replay(error) => failures::replay(run, error),
         ForkError::Dropped { .. } => Failure::failed(failures::reasons(error))
             .at(run.display())
-            .help("fork where an iteration ends, or make the run with log.keep = \"all\""),
+            .help("fork where an iteration ends, or make the run with log.keep = \"all\"; a blob that was lost has to be restored from a copy of the run"),
         ForkError::Contradiction { .. } | ForkError::Over { .. } => {
             Failure::usage(failures::reasons(error)).at(run.display())
         }
@@ -97,11 +105,15 @@ mod tests {
         let rule = [change("curriculum.admission", Changeable::Always)];
         let group = [change("rollout.group", Changeable::BetweenIterations)];
         let seed = [change("seed", Changeable::Never("numbers follow from it"))];
-        assert_eq!(may_change(&rule, &within), Ok(()));
-        assert_eq!(may_change(&group, &between), Ok(()));
-        let failure = may_change(&group, &within).expect_err("within an iteration");
+        let end = Some(Step(41));
+        assert_eq!(may_change(&rule, &within, end), Ok(()));
+        assert_eq!(may_change(&group, &between, end), Ok(()));
+        let failure = may_change(&group, &within, end).expect_err("within an iteration");
         assert!(failure.to_string().contains("iteration 2 is under way"), "{failure}");
-        let failure = may_change(&seed, &between).expect_err("never");
+        assert!(failure.to_string().contains("--at 41"), "{failure}");
+        let failure = may_change(&group, &within, None).expect_err("within the first iteration");
+        assert!(failure.to_string().contains("no earlier step ends an iteration"), "{failure}");
+        let failure = may_change(&seed, &between, end).expect_err("never");
         assert_eq!(failure.kind(), Kind::Usage);
         assert!(failure.to_string().contains("numbers follow from it"), "{failure}");
     }

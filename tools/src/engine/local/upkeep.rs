@@ -1,32 +1,33 @@
 //! Checks, salvages, collects.
 
+use std::io;
 use std::path::Path;
 
 use tadpole_kernel::blob::Moments;
 use tadpole_kernel::decide::Keep;
 use tadpole_kernel::id::Digest;
-use tadpole_kernel::run::RunReader;
+use tadpole_kernel::log::LogError;
+use tadpole_kernel::replay::ReplayError;
+use tadpole_kernel::run::{RunError, RunReader};
 use tadpole_kernel::upkeep::{self, Collected, Collection, GcError, Problem, SalvageError, Salvaged};
 use tadpole_scenarios::schema::{self, Scenario};
 use tadpole_systems::assembly;
 
-use super::existing::Existing;
+use super::existing::{Existing, unchanged};
 use super::failures;
 use crate::engine::{CheckReport, Complaint, GcReport, SalvageReport};
 use crate::failure::Failure;
 
+/// The scenario of a run, within its directory.
+const SCENARIO: &str = "scenario.toml";
+
 /// Whether the run in `directory` is whole.
 pub(super) fn check(directory: &Path) -> CheckReport {
-    let scenario = scenario(directory);
+    let scenario = scenario(directory, SCENARIO);
     let upkeep::CheckReport { steps, events, last, over, live, blobs, answers, problems } =
         upkeep::check(directory, moments(scenario.as_ref().ok()));
     let mut problems: Vec<Complaint> = problems.iter().map(|problem| complaint(problem, directory)).collect();
-    match scenario {
-        Ok(scenario) => problems.extend(changed(directory, &scenario)),
-        // What cannot be read at all is among the problems already.
-        Err(Some(refused)) => problems.push(scenario_complaint(refused)),
-        Err(None) => {}
-    }
+    problems.extend(changed(directory));
     CheckReport {
         whole: problems.is_empty(),
         steps,
@@ -40,36 +41,46 @@ pub(super) fn check(directory: &Path) -> CheckReport {
     }
 }
 
-/// The scenario of a run; what is wrong with it where it can be read.
-fn scenario(directory: &Path) -> Result<Scenario, Option<String>> {
-    let text = std::fs::read(directory.join("scenario.toml")).map_err(|_| None)?;
+/// A scenario in a run's directory; what is wrong with it where it can be read.
+fn scenario(directory: &Path, file: &str) -> Result<Scenario, Option<String>> {
+    let text = std::fs::read(directory.join(file)).map_err(|_| None)?;
     let text = String::from_utf8(text).map_err(|error| Some(error.to_string()))?;
-    Scenario::parse(&text, "scenario.toml").map_err(|error| Some(error.to_string()))
+    Scenario::parse(&text, file).map_err(|error| Some(error.to_string()))
 }
 
-/// Without a scenario, everything that may be needed is.
+/// What a run must still have. Without a scenario: all that may be needed.
 fn moments(scenario: Option<&Scenario>) -> Moments {
     match scenario {
+        Some(scenario) if scenario.log.keep == schema::Keep::All => Moments::Kept,
         Some(scenario) if scenario.update.reset_moments => Moments::Reset,
         _ => Moments::Carried,
     }
 }
 
-/// The scenario beside the log must be the one that the log begins with. A log that cannot be read is a problem of its own.
-fn changed(directory: &Path, scenario: &Scenario) -> Option<Complaint> {
-    let recorded = RunReader::open(directory).ok()?.header().scenario;
-    let given = assembly::header(scenario).scenario;
-    let what = format!("the run was started with the scenario of digest {recorded}, not {given}");
-    (recorded != given).then(|| scenario_complaint(what))
-}
-
-fn scenario_complaint(what: String) -> Complaint {
-    Complaint {
-        file: "scenario.toml".to_owned(),
-        byte: None,
-        what,
-        help: "restore scenario.toml as the run had it; the log holds only its digest".to_owned(),
-    }
+/// The scenarios beside a log that are not those that it names: its own, and those of the runs that it descends from. One
+/// that cannot be read at all, and a log that cannot be, is a problem that the kernel tells of.
+fn changed(directory: &Path) -> Vec<Complaint> {
+    let recorded: Vec<(String, Option<Digest>)> = match RunReader::open(directory) {
+        Ok(reader) => {
+            let file =
+                |run| if run == reader.run() { SCENARIO.to_owned() } else { format!("lineage/{run}.toml") };
+            reader.lineage().headers().map(|(run, header)| (file(run), Some(header.scenario))).collect()
+        }
+        Err(_) => vec![(SCENARIO.to_owned(), None)],
+    };
+    let complaint = |(file, recorded): (String, Option<Digest>)| {
+        let what = match scenario(directory, &file) {
+            Ok(scenario) => {
+                let given = assembly::header(&scenario).scenario;
+                let recorded = recorded.filter(|recorded| *recorded != given)?;
+                format!("the run was started with the scenario of digest {recorded}, not {given}")
+            }
+            Err(refused) => refused?,
+        };
+        let help = format!("restore {file} as the run had it; the log holds only its digest");
+        Some(Complaint { file, byte: None, what, help })
+    };
+    recorded.into_iter().filter_map(complaint).collect()
 }
 
 fn complaint(problem: &Problem, directory: &Path) -> Complaint {
@@ -79,6 +90,7 @@ fn complaint(problem: &Problem, directory: &Path) -> Complaint {
         "`tadpole salvage {run} --out NEW` saves what is sound, and resuming NEW makes the rest again"
     );
     let help = match problem {
+        Problem::Log(ReplayError::Run(RunError::Log(LogError::Empty))) => failures::MAKE_AGAIN.to_owned(),
         Problem::Log(_) => salvage,
         Problem::Torn(_) => format!(
             "`tadpole resume {run}` cuts it off, notes that, and goes on; a step that was whole before is decided again, to the same bytes"
@@ -98,14 +110,24 @@ fn complaint(problem: &Problem, directory: &Path) -> Complaint {
     Complaint { file, byte, what: failures::reasons(problem), help }
 }
 
-/// Saves what is sound.
+/// Saves what is sound. With a scenario that is not the run's own nothing could go on from it, so that comes first.
 pub(super) fn salvage(directory: &Path, out: &Path) -> Result<SalvageReport, Failure> {
-    let moments = moments(scenario(directory).as_ref().ok());
+    if let Some(Complaint { file, what, help, .. }) = changed(directory).into_iter().next() {
+        return Err(Failure::failed(what).at(directory.join(file).display()).help(help));
+    }
+    let moments = moments(scenario(directory, SCENARIO).as_ref().ok());
     let saved = upkeep::salvage(directory, out, moments).map_err(|error| match &error {
+        SalvageError::Run(RunError::Io { path, error })
+            if error.kind() == io::ErrorKind::NotFound && path.extension().is_some_and(|it| it == "toml") =>
+        {
+            Failure::failed(format!("{}: {error}", path.display()))
+                .at(directory.display())
+                .help(format!("restore {} as the run had it; the log holds only its digest", path.display()))
+        }
         SalvageError::Run(error) => failures::run(directory, error),
-        SalvageError::Nothing(_) => Failure::failed(failures::reasons(&error))
-            .at(directory.display())
-            .help("the run has to be made again from its scenario; the same scenario makes the same run"),
+        SalvageError::Nothing(_) => {
+            Failure::failed(failures::reasons(&error)).at(directory.display()).help(failures::MAKE_AGAIN)
+        }
         _ => Failure::failed(failures::reasons(&error))
             .at(directory.display())
             .help("copy the directory to a sound medium first, and salvage the copy"),
@@ -116,7 +138,16 @@ pub(super) fn salvage(directory: &Path, out: &Path) -> Result<SalvageReport, Fai
         steps: last.step.0 + 1,
         chain: last.chain.to_hex(),
         lost_steps: last_seen.0 - last.step.0,
-        lost: cut.iter().map(|problem| failures::reasons(problem)).collect(),
+        // Of a damaged log it may be known only now what the scenario should have been.
+        lost: cut
+            .iter()
+            .map(|problem| failures::reasons(problem))
+            .chain(
+                changed(out)
+                    .into_iter()
+                    .map(|Complaint { file, what, help, .. }| format!("{file}: {what}; {help}")),
+            )
+            .collect(),
         blobs,
         answers,
     })
@@ -125,6 +156,7 @@ pub(super) fn salvage(directory: &Path, out: &Path) -> Result<SalvageReport, Fai
 /// Removes, or finds, what nothing needs.
 pub(super) fn gc(directory: &Path, collection: Collection) -> Result<GcReport, Failure> {
     let run = Existing::open(directory, &crate::arguments::Speed::default())?;
+    unchanged(&run.reader, &run.scenario)?;
     let keep = match run.scenario.log.keep {
         schema::Keep::Iterations => Keep::Iterations,
         schema::Keep::All => Keep::All,
@@ -134,7 +166,9 @@ pub(super) fn gc(directory: &Path, collection: Collection) -> Result<GcReport, F
         GcError::Unsound(_) => Failure::failed(failures::reasons(&error))
             .at(directory.display())
             .help(format!("`tadpole check {}` says what is wrong and what to do", directory.display())),
-        GcError::Blob(_) => Failure::failed(failures::reasons(&error)).at(directory.display()),
+        GcError::Blob(_) => Failure::failed(failures::reasons(&error)).at(directory.display()).help(
+            "in blobs/ lie directories of two digits with files in them: check permissions, and move away what is anything else",
+        ),
     })?;
     let Collected { unnamed, superseded, leftovers, bytes, kept } = collected;
     let names =

@@ -77,7 +77,9 @@ fn flat(found: verify::Difference) -> Difference {
         }
         verify::Difference::Over { .. } => of_step("end of the run", None, None),
         verify::Difference::Undecided { .. } => of_step("decision", None, None),
-        verify::Difference::Blob { digest, .. } => of_step("blob", Some(digest.to_hex().into()), None),
+        verify::Difference::Blob { digest, .. } => {
+            of_step(Difference::BLOB, Some(digest.to_hex().into()), None)
+        }
     };
     let none = || FieldDifference { path: String::new(), recorded: None, recomputed: None };
     let first = if fields.is_empty() { none() } else { fields.remove(0) };
