@@ -3,7 +3,7 @@
 use super::check::{Above, Anything, Below, Length, Name};
 use super::document::{Node, Override};
 use super::error::{Fault, ScenarioError};
-use super::table::{Table, keys};
+use super::table::keys;
 use super::{Exec, Harness, Shape, consistency, load};
 use crate::world::WorldSpec;
 
