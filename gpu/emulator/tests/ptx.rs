@@ -81,7 +81,7 @@ fn what_nobody_wrote_is_nan_in_memory_and_in_registers() {
         "{undecided}"
     );
     for passes_it_on in
-        ["not.pred %p2, %p1;", "setp.eq.u32 %p2, 1, 1; and.pred %p2, %p2, %p1;", "selp.b32 %r1, 1, 2, %p1;"]
+        ["not.pred %p2, %p1;", "setp.le.u32 %p2, 1, 1; and.pred %p2, %p2, %p1;", "selp.b32 %r1, 1, 2, %p1;"]
     {
         let stopped = stopped(&format!("{passes_it_on} ret;"));
         assert!(stopped.contains("a predicate without a value"), "{passes_it_on} {stopped}");
