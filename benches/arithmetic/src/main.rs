@@ -26,6 +26,10 @@ const TRAINING: [(Orientation, &str, [usize; 3]); 11] = [
     (TransposedLeft, "TN", [192, 2048, 96]),
 ];
 
+/// Products of weights that no second-level cache holds.
+const LARGE: [(Orientation, &str, [usize; 3]); 2] =
+    [(Plain, "NN", [512, 1024, 4096]), (Plain, "NN", [512, 4096, 1024])];
+
 /// Products of decoding: one row a sequence.
 const DECODING: [(Orientation, &str, [usize; 3]); 4] = [
     (Plain, "decode", [64, 128, 512]),
@@ -40,8 +44,10 @@ fn main() -> Result<(), tadpole_gpu::vector::IsaError> {
     println!("| m x k x n | exact | gemm | faer | matrixmultiply | of the best |");
     println!("| --- | --- | --- | --- | --- | --- |");
     let training = table(isa, &TRAINING);
+    let large = table(isa, &LARGE);
     let decoding = table(isa, &DECODING);
     println!("\ntraining: {}", summary(&training));
+    println!("large: {}", summary(&large));
     println!("decoding: {}\n", summary(&decoding));
     for len in [640, 16_384] {
         let (ratio, nanoseconds) = functions::exponential(isa, len);

@@ -3,6 +3,7 @@
 use super::tile::{ColumnTiles, RowTiles, chain, load_cut, over_columns, over_rows, store_cut};
 use super::{Packed, Rows};
 use crate::vector::{Isa, Kernel, LANES, Line, V16, dispatch};
+use std::ops::Range;
 
 /// Where the chains of a product start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +14,8 @@ pub enum Start {
     Output,
 }
 
-/// Rows that all columns pass over before the next ones are read: with their results they stay in the second-level cache.
-const ROWS: usize = 256;
+/// Lines of panels that all rows pass over before the next ones are read: they stay in the second-level cache.
+const NEAR: usize = 8192;
 
 /// `out[m] = a[m] b`, chains from `start`; `out` has rows of `b.cols()` numbers without gaps, as many as it holds.
 ///
@@ -23,10 +24,7 @@ pub fn product(isa: Isa, a: Rows<'_>, b: &Packed, start: Start, out: &mut [f32])
     if b.cols() == 0 {
         return;
     }
-    for (block, out) in out.chunks_mut(ROWS * b.cols()).enumerate() {
-        let a = Rows { values: &a.values[block * ROWS * a.stride..], stride: a.stride };
-        dispatch(isa, Product { a, b, start, out });
-    }
+    dispatch(isa, Product { a, b, start, out });
 }
 
 struct Product<'a> {
@@ -40,62 +38,69 @@ impl Kernel for Product<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: V16>(self) {
+    fn run<V: V16>(mut self) {
         let rows = self.out.len() / self.b.cols();
-        over_columns::<V, _>(self.b.panels(), &mut Columns { product: self, rows });
-    }
-}
-
-/// The columns of the output, in blocks of panels: a block stays in the nearest cache while all rows pass.
-struct Columns<'a> {
-    product: Product<'a>,
-    rows: usize,
-}
-
-impl ColumnTiles for Columns<'_> {
-    #[inline(always)]
-    fn columns<V: V16, const C: usize>(&mut self, first: usize) {
-        let mut panels: [&[Line]; C] = [&[]; C];
-        for (c, panel) in panels.iter_mut().enumerate() {
-            *panel = self.product.b.panel(first + c);
+        let tiles = (NEAR / (self.b.inner().max(1) * V::TILE_COLS)).max(1);
+        let all = self.b.panels();
+        for first in (0..all).step_by(tiles * V::TILE_COLS) {
+            let panels = first..all.min(first + tiles * V::TILE_COLS);
+            over_rows::<V, _>(rows, &mut Columns { product: &mut self, panels });
         }
-        let Product { a, b, start, ref mut out } = self.product;
-        let mut block = Block { a, panels, first, cols: b.cols(), start, out };
-        over_rows::<V, _>(self.rows, &mut block);
     }
 }
 
-/// All rows of a block of panels.
-struct Block<'a, const C: usize> {
-    a: Rows<'a>,
-    panels: [&'a [Line]; C],
+/// Some columns of the output, a range of panels.
+struct Columns<'p, 'a> {
+    product: &'p mut Product<'a>,
+    panels: Range<usize>,
+}
+
+impl RowTiles for Columns<'_, '_> {
+    #[inline(always)]
+    fn rows<V: V16, const R: usize>(&mut self, first: usize) {
+        let Product { a, b, start, ref mut out } = *self.product;
+        let mut rows: [&[f32]; R] = [&[]; R];
+        for (r, row) in rows.iter_mut().enumerate() {
+            *row = &a.values[(first + r) * a.stride..];
+        }
+        let out = &mut out[first * b.cols()..][..R * b.cols()];
+        let mut block = Block { rows, b, first: self.panels.start, start, out };
+        over_columns::<V, _>(self.panels.len(), &mut block);
+    }
+}
+
+/// Those columns of a block of rows, which stays in the nearest cache while all panels pass.
+struct Block<'a, const R: usize> {
+    rows: [&'a [f32]; R],
+    b: &'a Packed,
     first: usize,
-    cols: usize,
     start: Start,
     out: &'a mut [f32],
 }
 
-impl<const C: usize> RowTiles for Block<'_, C> {
+impl<const R: usize> ColumnTiles for Block<'_, R> {
     #[inline(always)]
-    fn rows<V: V16, const R: usize>(&mut self, first: usize) {
-        let mut rows: [&[f32]; R] = [&[]; R];
-        for (r, row) in rows.iter_mut().enumerate() {
-            *row = &self.a.values[(first + r) * self.a.stride..];
+    fn columns<V: V16, const C: usize>(&mut self, first: usize) {
+        let first = self.first + first;
+        let mut panels: [&[Line]; C] = [&[]; C];
+        for (c, panel) in panels.iter_mut().enumerate() {
+            *panel = self.b.panel(first + c);
         }
+        let cols = self.b.cols();
         let mut acc = [[V::zero(); C]; R];
         if self.start == Start::Output {
             for r in 0..R {
-                let row = &self.out[(first + r) * self.cols..][..self.cols];
+                let row = &self.out[r * cols..][..cols];
                 for c in 0..C {
-                    acc[r][c] = load_cut(row, (self.first + c) * LANES);
+                    acc[r][c] = load_cut(row, (first + c) * LANES);
                 }
             }
         }
-        let acc = chain(rows, self.panels, acc);
+        let acc = chain(self.rows, panels, acc);
         for r in 0..R {
-            let row = &mut self.out[(first + r) * self.cols..][..self.cols];
+            let row = &mut self.out[r * cols..][..cols];
             for c in 0..C {
-                store_cut(row, (self.first + c) * LANES, acc[r][c]);
+                store_cut(row, (first + c) * LANES, acc[r][c]);
             }
         }
     }

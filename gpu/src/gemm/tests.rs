@@ -33,7 +33,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 }
 
 /// Rows, inner dimension, columns: around every tile's and block's edges, empty ones, and long chains.
-const SIZES: [(usize, usize, usize); 18] = [
+const SIZES: [(usize, usize, usize); 20] = [
     (0, 3, 16),
     (3, 0, 16),
     (3, 5, 0),
@@ -50,6 +50,8 @@ const SIZES: [(usize, usize, usize); 18] = [
     (128, 128, 33),
     (257, 3, 47),
     (7, 1, 112),
+    (513, 9, 50),
+    (3, 2000, 70),
     (2, 40_001, 17),
     (40_001, 2, 17),
 ];

@@ -4,8 +4,8 @@ use super::Rows;
 use super::tile::{ColumnTiles, RowTiles, load_cut, over_columns, over_rows, store_cut};
 use crate::vector::{Isa, Kernel, LANES, Line, V16, dispatch, pad_lines};
 
-/// Tokens whose packed gradients stay in the nearest cache while all rows of the output pass.
-const TOKENS: usize = 128;
+/// Tokens whose packed gradients stay in the second-level cache while all rows of the output pass.
+const TOKENS: usize = 512;
 
 /// `out[m][n] += chain over t of a[t][m] b[t][n]`, `t` ascending from 0 to `tokens`, chains from what stands in `out`.
 ///
@@ -27,8 +27,7 @@ pub fn accumulate_transposed(
         let count = TOKENS.min(tokens - first);
         let a = Rows { values: &a.values[first * a.stride..], stride: a.stride };
         let b = Rows { values: &b.values[first * b.stride..], stride: b.stride };
-        pack(b, count, cols, &mut scratch.0);
-        dispatch(isa, Accumulate { a, panels: &scratch.0, tokens: count, cols, out });
+        dispatch(isa, Accumulate { a, b, tokens: count, cols, out, scratch });
     }
 }
 
@@ -36,28 +35,13 @@ pub fn accumulate_transposed(
 #[derive(Clone, Debug, Default)]
 pub struct Scratch(Vec<Line>);
 
-fn pack(b: Rows<'_>, tokens: usize, cols: usize, lines: &mut Vec<Line>) {
-    pad_lines(lines, cols.div_ceil(LANES) * tokens);
-    for token in 0..tokens {
-        let row = &b.values[token * b.stride..][..cols];
-        for (panel, part) in row.chunks(LANES).enumerate() {
-            let line = &mut lines[panel * tokens + token].0;
-            if let Ok(full) = <&[f32; LANES]>::try_from(part) {
-                *line = *full;
-            } else {
-                line[..part.len()].copy_from_slice(part);
-                line[part.len()..].fill(0.0);
-            }
-        }
-    }
-}
-
 struct Accumulate<'a> {
     a: Rows<'a>,
-    panels: &'a [Line],
+    b: Rows<'a>,
     tokens: usize,
     cols: usize,
     out: &'a mut [f32],
+    scratch: &'a mut Scratch,
 }
 
 impl Kernel for Accumulate<'_> {
@@ -75,12 +59,33 @@ struct Columns<'a>(Accumulate<'a>);
 impl ColumnTiles for Columns<'_> {
     #[inline(always)]
     fn columns<V: V16, const C: usize>(&mut self, first: usize) {
-        let Accumulate { a, panels, tokens, cols, ref mut out } = self.0;
-        let mut block = Block { a, panels: [&[]; C], first, cols, out };
-        for (c, panel) in block.panels.iter_mut().enumerate() {
-            *panel = &panels[(first + c) * tokens..][..tokens];
+        let Accumulate { a, b, tokens, cols, ref mut out, ref mut scratch } = self.0;
+        pad_lines(&mut scratch.0, C * tokens);
+        let mut rest = &mut scratch.0[..];
+        let mut panels: [&[Line]; C] = [&[]; C];
+        for (c, panel) in panels.iter_mut().enumerate() {
+            let (lines, others) = rest.split_at_mut(tokens);
+            pack(b, (first + c) * LANES, cols, lines);
+            *panel = lines;
+            rest = others;
         }
+        let mut block = Block { a, panels, first, cols, out };
         over_rows::<V, _>(block.out.len() / cols, &mut block);
+    }
+}
+
+/// A panel: the sixteen columns from `first` of every row, of which there are `cols`.
+#[inline(always)]
+fn pack(b: Rows<'_>, first: usize, cols: usize, lines: &mut [Line]) {
+    let used = LANES.min(cols - first);
+    for (token, line) in lines.iter_mut().enumerate() {
+        let row = &b.values[token * b.stride + first..][..used];
+        if let Ok(full) = <&[f32; LANES]>::try_from(row) {
+            line.0 = *full;
+        } else {
+            line.0[..used].copy_from_slice(row);
+            line.0[used..].fill(0.0);
+        }
     }
 }
 
