@@ -2,17 +2,24 @@
 """The exact arithmetic against PyTorch: the same model, the same shapes, one thread each, in turns.
 
     pip install torch        # outside the project
-    cargo build --release -p tadpole-gpu --example speed
-    python3 benches/compare_pytorch.py [--rounds 3] [--seconds 2]
+    cargo build --release -p tadpole-gpu --example speed && cargo build --release --bin tadpole
+    python3 benches/compare_pytorch.py [--rounds 3] [--seconds 2] [--run RUN]
 
 Both sides take optimiser steps over 64 sequences of 120 to 372 tokens whose last third is trained on, and decode 64
 sequences token by token behind prompts of 150. Figures are tokens a second of processor time; the median of the rounds
 counts. PyTorch pads sequences of like length into batches and gathers the trained positions before the head; padding is
 not counted as tokens.
+
+With a run, whole rollouts are compared as well: milliseconds of processor time each. Here they are the base policy's on tasks
+that `tadpole eval` draws, with every tool call and every grading; what 240 tasks with 8 attempts cost beyond 240 with 2, so that starting
+up and making tasks are left out. In PyTorch they are 64 side by side of 427 tokens, 130 of them drawn: the means over 100
+rollouts of smoke's first measurement. All are of one length, what is not drawn is read at once, and there is no tool, no
+tokenizer and no grading.
 """
 
 import argparse
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -29,6 +36,8 @@ except ImportError:
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEED = ROOT / "target" / "release" / "examples" / "speed"
+TADPOLE = ROOT / "target" / "release" / "tadpole"
+ROLLOUT = (297, 130)
 PROMPT, DECODED, SLOTS, BATCH = 150, 200, 64, 8
 
 
@@ -161,23 +170,23 @@ def training(shape, seconds):
 
 
 @torch.inference_mode()
-def decoding(shape, seconds):
+def decoding(shape, seconds, prompt=PROMPT, decoded=DECODED):
     """Prompts are read at once, then every sequence is sampled token by token; prompts are not counted."""
     policy = Policy(shape)
-    size = (SLOTS, 1, PROMPT + DECODED, shape.head_dim)
+    size = (SLOTS, 1, prompt + decoded, shape.head_dim)
     caches = [(torch.zeros(size), torch.zeros(size)) for _ in range(shape.layers)]
 
     def episode():
-        tokens = torch.randint(shape.vocab, (SLOTS, PROMPT))
-        stream = policy(tokens, PROMPT, caches)
-        for _ in range(DECODED):
+        tokens = torch.randint(shape.vocab, (SLOTS, prompt))
+        stream = policy(tokens, prompt, caches)
+        for _ in range(decoded):
             log_probs = F.log_softmax(policy.logits(stream[:, -1]), dim=-1)
             drawn = torch.multinomial(log_probs.exp(), 1)
             log_probs.gather(1, drawn)
             tokens = torch.cat((tokens, drawn), dim=1)
-            if tokens.shape[1] < PROMPT + DECODED:
+            if tokens.shape[1] < prompt + decoded:
                 stream = policy(tokens, 1, caches)
-        return SLOTS * DECODED
+        return SLOTS * decoded
 
     return rate(seconds, episode)
 
@@ -192,13 +201,36 @@ def exact(shape_name, what, seconds):
     return float(found.group(1))
 
 
+def rollouts(run):
+    """Processor milliseconds of a whole rollout by the project's own program."""
+    costs = []
+    for samples in (2, 8):
+        command = [str(TADPOLE), "eval", run, "--iteration", "0", "--temperature", "1", "--threads", "1"]
+        start = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*command, "--samples", str(samples)], check=True, capture_output=True)
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        costs.append(end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime)
+    return (costs[1] - costs[0]) / (240 * 6) * 1e3
+
+
+def compare_rollouts(arguments):
+    """Prints what a rollout costs on both sides."""
+    prompt, decoded = ROLLOUT
+    ours = statistics.median(rollouts(arguments.run) for _ in range(arguments.rounds))
+    rates = [decoding(SHAPES["shipped"], arguments.seconds, prompt, decoded) for _ in range(arguments.rounds)]
+    theirs = decoded / statistics.median(rates) * 1e3
+    print(f"\na rollout: {ours:.1f} ms with its tools and grading, PyTorch {theirs:.1f} ms without ({theirs / ours:.1f})")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--run", help="directory of a run: compares whole rollouts as well")
     arguments = parser.parse_args()
-    if not SPEED.exists():
-        sys.exit("build first: cargo build --release -p tadpole-gpu --example speed")
+    missing = [program for program in (SPEED, TADPOLE) if not program.exists()]
+    if missing:
+        sys.exit(f"build {missing[0]} first; see the head of this file")
     torch.set_num_threads(1)
     torch.manual_seed(1)
     print(f"PyTorch {torch.__version__}, one thread; tokens a second of processor time\n")
@@ -212,6 +244,8 @@ def main():
             ours, other = (statistics.median(part) for part in zip(*pairs))
             label = what.split(",")[0]
             print(f"| {name}, {label} | {ours:,.0f} | {other:,.0f} | {ours / other:.1f} |", flush=True)
+    if arguments.run:
+        compare_rollouts(arguments)
 
 
 if __name__ == "__main__":
