@@ -65,3 +65,114 @@ impl Ahead {
 fn locked(slot: &Mutex<Option<Prepared>>) -> MutexGuard<'_, Option<Prepared>> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::Subject;
+    use tadpole_kernel::draws::DrawCount;
+    use tadpole_kernel::event::{Exit, Facts, Grade, Purpose};
+    use tadpole_kernel::id::{Iteration, Member, StableId, Version, Visit};
+    use tadpole_scenarios::repository::Tree;
+
+    fn assignment(member: u32) -> Assignment {
+        let subject = Subject {
+            id: StableId(7),
+            digest: Digest::of(b"task"),
+            statement: String::new(),
+            snapshot: Tree::default(),
+            gold: Tree::default(),
+            hidden: Tree::default(),
+            fail_to_pass: Vec::new(),
+            pass_to_pass: Vec::new(),
+        };
+        Assignment {
+            subject: Arc::new(subject),
+            purpose: Purpose::Rollout,
+            iteration: Iteration(1),
+            version: Version(3),
+            visit: Visit(2),
+            member: Member(member),
+            temperature: 1.0,
+        }
+    }
+
+    fn played(assignment: Assignment) -> Played {
+        Played {
+            assignment,
+            segments: Vec::new(),
+            exit: Exit::Final,
+            facts: Facts { grade: Grade::Unresolved, ran_tests: false, tampered: false, leaked: false },
+            raw_reward: 0.0,
+            reward: 0.0,
+            entropy: 0.0,
+            tool_calls: 0,
+            patch: Vec::new(),
+            draws: DrawCount::default(),
+        }
+    }
+
+    /// Weights, and a group of two that they played ahead.
+    fn prepared() -> (Digest, Ahead) {
+        let (weights, ahead) = (Digest::of(b"weights"), Ahead::default());
+        let played = vec![played(assignment(0)), played(assignment(1))];
+        let prepare = move || Ok::<_, ()>(Prepared { weights, played, effects: Vec::new() });
+        assert_eq!(ahead.beside(Some(prepare), || "the update"), "the update");
+        (weights, ahead)
+    }
+
+    #[test]
+    fn what_was_played_ahead_is_handed_out_once() {
+        let (weights, ahead) = prepared();
+        let asked = [assignment(0), assignment(1)];
+        assert_eq!(ahead.take(weights, &asked).unwrap().played.len(), 2);
+        assert!(ahead.take(weights, &asked).is_none());
+    }
+
+    #[test]
+    fn what_was_played_by_other_weights_is_not_handed_out() {
+        let (_, ahead) = prepared();
+        assert!(ahead.take(Digest::of(b"other weights"), &[assignment(0), assignment(1)]).is_none());
+    }
+
+    #[test]
+    fn other_assignments_than_were_played_are_refused_whatever_they_differ_in() {
+        let other = |change: fn(&mut Assignment)| {
+            let mut other = assignment(1);
+            change(&mut other);
+            vec![assignment(0), other]
+        };
+        let changed_subject = |assignment: &mut Assignment, change: fn(&mut Subject)| {
+            change(Arc::get_mut(&mut assignment.subject).unwrap());
+        };
+        let mut renamed = assignment(1);
+        changed_subject(&mut renamed, |subject| subject.id = StableId(8));
+        let mut rewritten = assignment(1);
+        changed_subject(&mut rewritten, |subject| subject.digest = Digest::of(b"another task"));
+        let requests = [
+            vec![],
+            vec![assignment(0)],
+            vec![assignment(1), assignment(0)],
+            vec![assignment(0), assignment(1), assignment(2)],
+            vec![assignment(0), renamed],
+            vec![assignment(0), rewritten],
+            other(|it| it.purpose = Purpose::Calibration),
+            other(|it| it.iteration = Iteration(2)),
+            other(|it| it.version = Version(4)),
+            other(|it| it.visit = Visit(3)),
+            other(|it| it.member = Member(2)),
+            other(|it| it.temperature = 0.5),
+        ];
+        for (index, request) in requests.iter().enumerate() {
+            let (weights, ahead) = prepared();
+            assert!(ahead.take(weights, request).is_none(), "request {index}");
+        }
+    }
+
+    #[test]
+    fn what_failed_ahead_is_not_prepared_and_hides_no_result() {
+        let ahead = Ahead::default();
+        assert_eq!(ahead.beside(Some(|| Err::<Prepared, _>("no sandbox")), || 5), 5);
+        assert!(ahead.take(Digest::of(b"weights"), &[]).is_none());
+    }
+}
