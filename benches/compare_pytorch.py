@@ -37,7 +37,9 @@ except ImportError:
 ROOT = Path(__file__).resolve().parent.parent
 SPEED = ROOT / "target" / "release" / "examples" / "speed"
 TADPOLE = ROOT / "target" / "release" / "tadpole"
+# Tokens of a rollout that are read, and that are drawn.
 ROLLOUT = (297, 130)
+TASKS, FEW, MANY = 240, 2, 8
 PROMPT, DECODED, SLOTS, BATCH = 150, 200, 64, 8
 
 
@@ -204,21 +206,23 @@ def exact(shape_name, what, seconds):
 def rollouts(run):
     """Processor milliseconds of a whole rollout by the project's own program."""
     costs = []
-    for samples in (2, 8):
+    for samples in (FEW, MANY):
         command = [str(TADPOLE), "eval", run, "--iteration", "0", "--temperature", "1", "--threads", "1"]
         start = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*command, "--samples", str(samples)], check=True, capture_output=True)
+        subprocess.run([*command, "--tasks", str(TASKS), "--samples", str(samples)], check=True, capture_output=True)
         end = resource.getrusage(resource.RUSAGE_CHILDREN)
         costs.append(end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime)
-    return (costs[1] - costs[0]) / (240 * 6) * 1e3
+    return (costs[1] - costs[0]) / (TASKS * (MANY - FEW)) * 1e3
 
 
 def compare_rollouts(arguments):
     """Prints what a rollout costs on both sides."""
     prompt, decoded = ROLLOUT
-    ours = statistics.median(rollouts(arguments.run) for _ in range(arguments.rounds))
-    rates = [decoding(SHAPES["shipped"], arguments.seconds, prompt, decoded) for _ in range(arguments.rounds)]
-    theirs = decoded / statistics.median(rates) * 1e3
+    pairs = [
+        (rollouts(arguments.run), decoded / decoding(SHAPES["shipped"], arguments.seconds, prompt, decoded) * 1e3)
+        for _ in range(arguments.rounds)
+    ]
+    ours, theirs = (statistics.median(part) for part in zip(*pairs))
     print(f"\na rollout: {ours:.1f} ms with its tools and grading, PyTorch {theirs:.1f} ms without ({theirs / ours:.1f})")
 
 
@@ -228,7 +232,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--run", help="directory of a run: compares whole rollouts as well")
     arguments = parser.parse_args()
-    missing = [program for program in (SPEED, TADPOLE) if not program.exists()]
+    programs = (SPEED, TADPOLE) if arguments.run else (SPEED,)
+    missing = [program for program in programs if not program.exists()]
     if missing:
         sys.exit(f"build {missing[0]} first; see the head of this file")
     torch.set_num_threads(1)

@@ -69,32 +69,14 @@ fn locked(slot: &Mutex<Option<Prepared>>) -> MutexGuard<'_, Option<Prepared>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rollout::assignment::examples;
     use crate::subject::Subject;
     use tadpole_kernel::draws::DrawCount;
     use tadpole_kernel::event::{Exit, Facts, Grade, Purpose};
-    use tadpole_kernel::id::{Iteration, Member, StableId, Version, Visit};
-    use tadpole_scenarios::repository::Tree;
+    use tadpole_kernel::id::{Iteration, StableId, Version, Visit};
 
     fn assignment(member: u32) -> Assignment {
-        let subject = Subject {
-            id: StableId(7),
-            digest: Digest::of(b"task"),
-            statement: String::new(),
-            snapshot: Tree::default(),
-            gold: Tree::default(),
-            hidden: Tree::default(),
-            fail_to_pass: Vec::new(),
-            pass_to_pass: Vec::new(),
-        };
-        Assignment {
-            subject: Arc::new(subject),
-            purpose: Purpose::Rollout,
-            iteration: Iteration(1),
-            version: Version(3),
-            visit: Visit(2),
-            member: Member(member),
-            temperature: 1.0,
-        }
+        examples::assignment(7, member)
     }
 
     fn played(assignment: Assignment) -> Played {
@@ -142,25 +124,23 @@ mod tests {
             change(&mut other);
             vec![assignment(0), other]
         };
-        let changed_subject = |assignment: &mut Assignment, change: fn(&mut Subject)| {
-            change(Arc::get_mut(&mut assignment.subject).unwrap());
+        let of_another = |change: fn(&mut Subject)| {
+            let mut other = assignment(1);
+            change(Arc::make_mut(&mut other.subject));
+            vec![assignment(0), other]
         };
-        let mut renamed = assignment(1);
-        changed_subject(&mut renamed, |subject| subject.id = StableId(8));
-        let mut rewritten = assignment(1);
-        changed_subject(&mut rewritten, |subject| subject.digest = Digest::of(b"another task"));
         let requests = [
             vec![],
             vec![assignment(0)],
             vec![assignment(1), assignment(0)],
             vec![assignment(0), assignment(1), assignment(2)],
-            vec![assignment(0), renamed],
-            vec![assignment(0), rewritten],
+            of_another(|subject| subject.id = StableId(8)),
+            of_another(|subject| subject.digest = Digest::of(b"another task")),
             other(|it| it.purpose = Purpose::Calibration),
             other(|it| it.iteration = Iteration(2)),
             other(|it| it.version = Version(4)),
             other(|it| it.visit = Visit(3)),
-            other(|it| it.member = Member(2)),
+            other(|it| it.member = it.member.next()),
             other(|it| it.temperature = 0.5),
         ];
         for (index, request) in requests.iter().enumerate() {

@@ -111,3 +111,32 @@ impl Played {
         }));
     }
 }
+
+#[cfg(test)]
+pub(super) mod examples {
+    use super::*;
+    use tadpole_scenarios::repository::Tree;
+
+    /// A member's rollout of a task without contents.
+    pub(in crate::rollout) fn assignment(task: u32, member: u32) -> Assignment {
+        let subject = Subject {
+            id: StableId(task.into()),
+            digest: Digest::default(),
+            statement: String::new(),
+            snapshot: Tree::new(),
+            gold: Tree::new(),
+            hidden: Tree::new(),
+            fail_to_pass: Vec::new(),
+            pass_to_pass: Vec::new(),
+        };
+        Assignment {
+            subject: Arc::new(subject),
+            purpose: Purpose::Rollout,
+            iteration: Iteration(1),
+            version: Version(0),
+            visit: Visit(0),
+            member: Member(member),
+            temperature: 1.0,
+        }
+    }
+}

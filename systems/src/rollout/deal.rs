@@ -50,36 +50,8 @@ impl<'a> Deal<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use tadpole_kernel::event::Purpose;
-    use tadpole_kernel::id::{Digest, Iteration, Member, StableId, Version, Visit};
-    use tadpole_scenarios::repository::Tree;
-
     use super::*;
-    use crate::subject::Subject;
-
-    fn assignment(task: u32, member: u32) -> Assignment {
-        let subject = Subject {
-            id: StableId(task.into()),
-            digest: Digest::default(),
-            statement: String::new(),
-            snapshot: Tree::new(),
-            gold: Tree::new(),
-            hidden: Tree::new(),
-            fail_to_pass: Vec::new(),
-            pass_to_pass: Vec::new(),
-        };
-        Assignment {
-            subject: Arc::new(subject),
-            purpose: Purpose::Rollout,
-            iteration: Iteration(1),
-            version: Version(0),
-            visit: Visit(0),
-            member: Member(member),
-            temperature: 1.0,
-        }
-    }
+    use crate::rollout::assignment::examples::assignment;
 
     fn assignments(groups: &[(u32, u32)]) -> Vec<Assignment> {
         groups.iter().flat_map(|&(task, of)| (0..of).map(move |member| assignment(task, member))).collect()
